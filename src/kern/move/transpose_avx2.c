@@ -3,9 +3,8 @@
 #include <immintrin.h>
 
 #include "kern/move/transpose_edge.h"
+#include "kern/move/transpose_few_avx2.h"
 
-OX_INLINE __m128i load128(const char *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
-OX_INLINE void store128(char *p, __m128i v) { _mm_storeu_si128((__m128i *)(void *)p, v); }
 OX_INLINE __m256 load256(const char *p) { return _mm256_loadu_ps((const float *)(const void *)p); }
 OX_INLINE void store256(char *p, __m256 v) { _mm256_storeu_ps((float *)(void *)p, v); }
 
@@ -127,70 +126,36 @@ static int64_t unweave3(const char *in, char *out, int64_t os, int64_t rows) {
   return r;
 }
 
-/* Pixels of 3 elements of |e| bytes, 48 bytes a time: byte i of plane k is byte i % e of element 3 (i / e) + k; -1
- * takes none from this third. */
-OX_INLINE int64_t unweave3_narrow(const char *in, char *out, int64_t os, int64_t rows, int e) {
-  int8_t take[3][3][16];
-  for (int k = 0; k < 3; k++)
-    for (int third = 0; third < 3; third++)
-      for (int i = 0; i < 16; i++) {
-        int at = (3 * (i / e) + k) * e + i % e - 16 * third;
-        take[k][third][i] = (int8_t)(at >= 0 && at < 16 ? at : -1);
-      }
-  int64_t r = 0;
-  for (; r + 16 / e <= rows; r += 16 / e) {
-    __m128i a = load128(in + 3 * r * e), b = load128(in + 3 * r * e + 16), c = load128(in + 3 * r * e + 32);
-    OX_UNROLL for (int k = 0; k < 3; k++) {
-      __m128i x = _mm_shuffle_epi8(a, load128((const char *)take[k][0]));
-      x = _mm_or_si128(x, _mm_shuffle_epi8(b, load128((const char *)take[k][1])));
-      store128(out + k * os + r * e, _mm_or_si128(x, _mm_shuffle_epi8(c, load128((const char *)take[k][2]))));
-    }
-  }
-  return r;
-}
-
-/* The reverse: byte g of the 48 is byte g % e of element g / e, which is of plane g / e % 3. */
-OX_INLINE int64_t weave3_narrow(const char *in, int64_t is, char *out, int64_t cols, int e) {
-  int8_t take[3][3][16];
-  for (int t = 0; t < 3; t++)
-    for (int k = 0; k < 3; k++)
-      for (int j = 0; j < 16; j++) {
-        int g = 16 * t + j, element = g / e;
-        take[t][k][j] = (int8_t)(element % 3 == k ? element / 3 * e + g % e : -1);
-      }
-  int64_t c = 0;
-  for (; c + 16 / e <= cols; c += 16 / e) {
-    __m128i a = load128(in + c * e), b = load128(in + is + c * e), d = load128(in + 2 * is + c * e);
-    OX_UNROLL for (int t = 0; t < 3; t++) {
-      __m128i x = _mm_shuffle_epi8(a, load128((const char *)take[t][0]));
-      x = _mm_or_si128(x, _mm_shuffle_epi8(b, load128((const char *)take[t][1])));
-      store128(out + 3 * c * e + 16 * t, _mm_or_si128(x, _mm_shuffle_epi8(d, load128((const char *)take[t][2]))));
-    }
-  }
-  return c;
-}
-
-/* Rows or columns of a few elements: what |weave| or |unweave| leave is done one by one. */
-#define THREE(bytes, weave, unweave, otherwise)                                             \
-  int64_t done = 0;                                                                         \
-  if (rows == 3 && os == 3 * (bytes)) {                                                     \
-    done = weave;                                                                           \
-    transpose_edge(in + done * (bytes), is, out + done * os, os, rows, cols - done, bytes); \
-  } else if (cols == 3 && is == 3 * (bytes)) {                                              \
-    done = unweave;                                                                         \
-    transpose_edge(in + done * is, is, out + done * (bytes), os, rows - done, cols, bytes); \
-  } else {                                                                                  \
-    otherwise;                                                                              \
-  }
+/* Rows or columns of a few elements: what the loops leave is done one by one. */
+#define NARROW(e, otherwise)                                                        \
+  int64_t done = -1; /* columns, where there are few rows */                        \
+  if (rows == 2 && os == 2 * (e))                                                   \
+    done = weave2_narrow(in, is, out, cols, e);                                     \
+  else if (rows == 3 && os == 3 * (e))                                              \
+    done = weave3_narrow(in, is, out, cols, e);                                     \
+  else if (rows == 4 && os == 4 * (e))                                              \
+    done = weave4_narrow(in, is, out, cols, e);                                     \
+  if (done >= 0) {                                                                  \
+    transpose_edge(in + done * (e), is, out + done * os, os, rows, cols - done, e); \
+    return;                                                                         \
+  }                                                                                 \
+  if (cols == 2 && is == 2 * (e))                                                   \
+    done = unweave2_narrow(in, out, os, rows, e);                                   \
+  else if (cols == 3 && is == 3 * (e))                                              \
+    done = unweave3_narrow(in, out, os, rows, e);                                   \
+  else if (cols == 4 && is == 4 * (e))                                              \
+    done = unweave4_narrow(in, out, os, rows, e);                                   \
+  if (done >= 0)                                                                    \
+    transpose_edge(in + done * is, is, out + done * (e), os, rows - done, cols, e); \
+  else                                                                              \
+    otherwise;
 
 void ox_transpose_u8__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
-  THREE(1, weave3_narrow(in, is, out, cols, 1), unweave3_narrow(in, out, os, rows, 1),
-        transpose_u8(in, is, out, os, rows, cols))
+  NARROW(1, transpose_u8(in, is, out, os, rows, cols))
 }
 
 void ox_transpose_u16__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
-  THREE(2, weave3_narrow(in, is, out, cols, 2), unweave3_narrow(in, out, os, rows, 2),
-        transpose_u16(in, is, out, os, rows, cols))
+  NARROW(2, transpose_u16(in, is, out, os, rows, cols))
 }
 
 /* Three rows of 8-byte elements: lanes of the first, second and third that each output vector takes. */
@@ -227,7 +192,16 @@ static int64_t unweave3_u64(const char *in, char *out, int64_t os, int64_t rows)
 }
 
 void ox_transpose_u64__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
-  THREE(8, weave3_u64(in, is, out, cols), unweave3_u64(in, out, os, rows), transpose_u64(in, is, out, os, rows, cols))
+  int64_t done = 0;
+  if (rows == 3 && os == 24) {
+    done = weave3_u64(in, is, out, cols);
+    transpose_edge(in + done * 8, is, out + done * os, os, rows, cols - done, 8);
+  } else if (cols == 3 && is == 24) {
+    done = unweave3_u64(in, out, os, rows);
+    transpose_edge(in + done * is, is, out + done * 8, os, rows - done, cols, 8);
+  } else {
+    transpose_u64(in, is, out, os, rows, cols);
+  }
 }
 
 /* Pairs of 4-byte elements: two rows into one, and back. */
@@ -252,7 +226,7 @@ static int64_t unweave2(const char *in, char *out, int64_t os, int64_t rows) {
   return r;
 }
 
-/* 4 x 4 of them, |blocks| in a row along the rows of the input, or along its columns. */
+/* 4 x 4 of them. */
 OX_INLINE void block_4x4(const char *in, int64_t is, char *out, int64_t os) {
   __m128 a = _mm_castsi128_ps(load128(in)), b = _mm_castsi128_ps(load128(in + is));
   __m128 c = _mm_castsi128_ps(load128(in + 2 * is)), d = _mm_castsi128_ps(load128(in + 3 * is));
