@@ -47,6 +47,7 @@ static const struct {
     {"matrix small", {.rank = 2, .dim = {3, 5}, .is = {1, 3}, .os = {5, 1}}},
     {"matrix long", {.rank = 2, .dim = {9, 1030}, .is = {1, 9}, .os = {1030, 1}}},
     {"matrix of whole pages", {.rank = 2, .dim = {19, 2048}, .is = {1, 19}, .os = {2048, 1}}},
+    {"matrix of half pages", {.rank = 2, .dim = {67, 512}, .is = {1, 67}, .os = {512, 1}}},
     {"planes to pixels", {.rank = 2, .dim = {1131, 3}, .is = {1, 1131}, .os = {3, 1}}},
     {"pixels to planes", {.rank = 2, .dim = {3, 1131}, .is = {1, 3}, .os = {1131, 1}}},
     {"two planes", {.rank = 2, .dim = {1131, 2}, .is = {1, 1131}, .os = {2, 1}}},

@@ -7,8 +7,8 @@
 /* A transposed block: reads of 4 lines a row, writes of whole lines, 64 KiB at 4 bytes an element. Where a side is
  * short, the other one is longer. */
 enum { BLOCK_COLS = 64, BLOCK_ROWS = 256, BLOCK_SHORT = 16, TRANSPOSE_MIN = 2, SHORT_LOOP = 8 };
-/* Rows of the output that begin in the same place of a page share the lines of a cache, of which there are so many.
- * From memory, lines must be read whole all the same. */
+/* Rows of the output that begin at the same places of their pages share the lines of a cache, of which there are so
+ * many. From memory, lines must be read whole all the same. */
 enum { PAGE = 4096, CACHE_WAYS = 8, CACHED = 1 << 22 };
 
 int64_t ox_move_tiles(int64_t bytes, int64_t units) {
@@ -93,8 +93,10 @@ void ox_move_init(ox_move *m, int64_t elem, const ox_region *r) {
   } else if (m->kind == OX_MOVE_TRANSPOSE) {
     int64_t rows = m->dim[last], cols = m->dim[last - 1], most = BLOCK_COLS * BLOCK_ROWS / BLOCK_SHORT;
     m->block_cols = rows <= BLOCK_SHORT ? most : BLOCK_COLS, m->block_rows = cols <= BLOCK_SHORT ? most : BLOCK_ROWS;
-    if (m->os[last - 1] % PAGE == 0 && rows > BLOCK_ROWS && m->total_bytes <= CACHED)
-      m->block_cols = CACHE_WAYS, m->block_rows = BLOCK_COLS * BLOCK_ROWS / CACHE_WAYS;
+    int64_t pitch = m->os[last - 1], apart = OX_MIN(pitch & -pitch, PAGE);
+    int64_t fit = OX_MAX(PAGE / apart * CACHE_WAYS, m->run == 1 ? 16 : 8); /* a block of registers at least */
+    if (fit < BLOCK_COLS && rows > BLOCK_ROWS && m->total_bytes <= CACHED)
+      m->block_cols = fit, m->block_rows = BLOCK_COLS * BLOCK_ROWS / fit;
     m->col_pieces = OX_CEIL_DIV(cols, m->block_cols);
     m->pieces = m->col_pieces * OX_CEIL_DIV(rows, m->block_rows);
   }
