@@ -248,8 +248,53 @@ static size_t arg_row(const float *x, size_t n, int smallest, int last) {
   return at;
 }
 
+/* The extremes of the lanes of a row and where they are; |nan| of what it saw. */
+OX_INLINE vf32 arg_lanes(const float *x, size_t n, int smallest, vf32 *at, vm32 *nan) {
+  vf32 none = vf32_splat(smallest ? INFINITY : -INFINITY), best = vf32_load(x), lane = vi32_to_f32(vi32_iota());
+  *at = lane, *nan = vm32_or(*nan, vf32_isnan(best));
+  for (size_t i = VF32_LANES; i < n; i += VF32_LANES) {
+    size_t k = vf32_lanes_at(i, n);
+    vf32 v = k == VF32_LANES ? vf32_load(x + i) : vf32_select(vm32_first(k), vf32_load_n(x + i, k), none);
+    vm32 stays = smallest ? vf32_le(best, v) : vf32_le(v, best);
+    *nan = vm32_or(*nan, vf32_isnan(v));
+    best = vf32_select(stays, best, v), *at = vf32_select(stays, *at, vf32_add(lane, vf32_splat((float)i)));
+  }
+  return best;
+}
+
+/* The first extremes of rows of some vectors: those of a square of rows are compared side by side. */
+OX_INLINE void arg_rows_wide(const float *x, size_t rows, size_t n, int smallest, int32_t *where) {
+  for (size_t r = 0; r < rows; r += VF32_LANES, x += VF32_LANES * n) {
+    size_t m = vf32_lanes_at(r, rows);
+    vf32 v[VF32_LANES], at[VF32_LANES];
+    vm32 nan = vm32_first(0);
+    for (size_t i = 0; i < m; i++) v[i] = arg_lanes(x + i * n, n, smallest, &at[i], &nan);
+    if (vm32_any(nan)) {
+      for (size_t i = 0; i < m; i++) where[r + i] = (int32_t)arg_row(x + i * n, n, smallest, 0);
+      continue;
+    }
+    for (size_t i = m; i < VF32_LANES; i++) v[i] = at[i] = vf32_zero();
+    vf32_transpose(v), vf32_transpose(at);
+    vf32 best = v[0], place = at[0];
+    for (size_t k = 1; k < VF32_LANES; k++) {
+      vm32 better = smallest ? vf32_lt(v[k], best) : vf32_lt(best, v[k]);
+      better = vm32_or(better, vm32_and(vf32_eq(v[k], best), vf32_lt(at[k], place)));
+      best = vf32_select(better, v[k], best), place = vf32_select(better, at[k], place);
+    }
+    vi32_store_n(where + r, vf32_to_i32(place), m);
+  }
+}
+
 /* Rows that a vector holds: of a square of them, turned, lane by lane. */
 static void arg_rows(const float *x, size_t rows, size_t n, int smallest, int last, int32_t *where) {
+  if (n > VF32_LANES && last) {
+    for (size_t r = 0; r < rows; r++) where[r] = (int32_t)arg_row(x + r * n, n, smallest, last);
+    return;
+  }
+  if (n > VF32_LANES) {
+    arg_rows_wide(x, rows, n, smallest, where);
+    return;
+  }
   for (size_t r = 0; r < rows; r += VF32_LANES, x += VF32_LANES * n) {
     size_t m = vf32_lanes_at(r, rows);
     vf32 v[VF32_LANES];
@@ -285,7 +330,7 @@ const ox_reduce_table REDUCE_NAME = {
     .arg_column = arg_column,
     .arg_row = arg_row,
     .arg_rows = arg_rows,
-    .arg_rows_most = VF32_LANES,
+    .arg_rows_most = 4 * VF32_LANES,
     .rows = {rows_sum, rows_abs, rows_square, NULL, NULL, rows_max, rows_min},
     .most = BY_INTEGER(most),
     .least = BY_INTEGER(least),
