@@ -70,47 +70,67 @@ static void whole_rows(const ox_kernel_ctx *c, ox_binary f, int64_t at, int64_t 
     join(y, x, y + step, width, 0);
 }
 
+enum { ONCE = 16384 /* elements, between two looks */ };
+
 /* A slice of |width| columns; sums of 16-bit floats run in float, rounded at each output. */
-#define CUMULATE(name, type, load, store, combine, first)                                             \
-  static void name(const ox_kernel_ctx *c, int64_t at, int64_t n, int64_t inner, size_t width) {      \
-    const cumulate_attrs *a = c->attrs;                                                               \
-    const ox_convert *cv = ox_convert_select(c->isa);                                                 \
-    uint32_t t = c->in[0]->dtype;                                                                     \
-    type sum[COLUMNS], x[COLUMNS];                                                                    \
-    for (size_t j = 0; j < width; j++) sum[j] = first;                                                \
-    for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 256); i++) {                              \
-      size_t r = (size_t)(at + (a->reverse ? n - 1 - i : i) * inner);                                 \
-      cv->load[t](c->in[0]->data, r, width, x);                                                       \
-      if (a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                           \
-      for (size_t j = 0; j < width; j++) combine;                                                     \
-      if (!a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                          \
-    }                                                                                                 \
-  }                                                                                                   \
-  /* the same along a contiguous row, a block at a time */                                            \
-  static void name##_row(const ox_kernel_ctx *c, int64_t at, int64_t n) {                             \
-    const cumulate_attrs *a = c->attrs;                                                               \
-    const ox_convert *cv = ox_convert_select(c->isa);                                                 \
-    uint32_t t = c->in[0]->dtype;                                                                     \
-    enum { j = 0 };                                                                                   \
-    type sum[1] = {first}, block[OX_CONVERT_BLOCK];                                                   \
-    for (int64_t done = 0; done < n && !ox_ctx_stopped(c); done += OX_CONVERT_BLOCK) {                \
-      int64_t m = OX_MIN(n - done, OX_CONVERT_BLOCK), from = at + (a->reverse ? n - done - m : done); \
-      cv->load[t](c->in[0]->data, (size_t)from, (size_t)m, block);                                    \
-      for (int64_t i = 0; i < m; i++) {                                                               \
-        type *b = &block[a->reverse ? m - 1 - i : i], x[1] = {*b};                                    \
-        if (a->exclusive) *b = sum[0];                                                                \
-        combine;                                                                                      \
-        if (!a->exclusive) *b = sum[0];                                                               \
-      }                                                                                               \
-      cv->store[t](block, c->out[0]->data, (size_t)from, (size_t)m, NULL);                            \
-    }                                                                                                 \
+#define CUMULATE(name, type, native, load, store, combine, first)                                                    \
+  static void name(const ox_kernel_ctx *c, int64_t at, int64_t n, int64_t inner, size_t width) {                     \
+    const cumulate_attrs *a = c->attrs;                                                                              \
+    const ox_convert *cv = ox_convert_select(c->isa);                                                                \
+    uint32_t t = c->in[0]->dtype;                                                                                    \
+    type sum[COLUMNS], x[COLUMNS];                                                                                   \
+    for (size_t j = 0; j < width; j++) sum[j] = first;                                                               \
+    for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 256); i++) {                                             \
+      size_t r = (size_t)(at + (a->reverse ? n - 1 - i : i) * inner);                                                \
+      cv->load[t](c->in[0]->data, r, width, x);                                                                      \
+      if (a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                                          \
+      for (size_t j = 0; j < width; j++) combine;                                                                    \
+      if (!a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                                         \
+    }                                                                                                                \
+  }                                                                                                                  \
+  /* along a row as it lies, |step| 1 or -1 */                                                                       \
+  static void name##_here(const ox_kernel_ctx *c, const type *from, type *to, int64_t n, int64_t step) {             \
+    bool exclusive = ((const cumulate_attrs *)c->attrs)->exclusive != 0;                                             \
+    enum { j = 0 };                                                                                                  \
+    type sum[1] = {first}, x[1];                                                                                     \
+    for (int64_t i = 0; i < n && !(i && ox_ctx_stopped(c)); i += ONCE)                                               \
+      for (int64_t end = OX_MIN(i + ONCE, n), k = i; k < end; k++, from += step, to += step) {                       \
+        x[0] = *from;                                                                                                \
+        if (exclusive) *to = sum[0];                                                                                 \
+        combine;                                                                                                     \
+        if (!exclusive) *to = sum[0];                                                                                \
+      }                                                                                                              \
+  }                                                                                                                  \
+  /* along any row, a block at a time */                                                                             \
+  static void name##_row(const ox_kernel_ctx *c, int64_t at, int64_t n) {                                            \
+    const cumulate_attrs *a = c->attrs;                                                                              \
+    const ox_convert *cv = ox_convert_select(c->isa);                                                                \
+    uint32_t t = c->in[0]->dtype;                                                                                    \
+    if (t == native) {                                                                                               \
+      int64_t begin = at + (a->reverse ? n - 1 : 0);                                                                 \
+      name##_here(c, (const type *)c->in[0]->data + begin, (type *)c->out[0]->data + begin, n, a->reverse ? -1 : 1); \
+      return;                                                                                                        \
+    }                                                                                                                \
+    enum { j = 0 };                                                                                                  \
+    type sum[1] = {first}, block[OX_CONVERT_BLOCK];                                                                  \
+    for (int64_t done = 0; done < n && !ox_ctx_stopped(c); done += OX_CONVERT_BLOCK) {                               \
+      int64_t m = OX_MIN(n - done, OX_CONVERT_BLOCK), from = at + (a->reverse ? n - done - m : done);                \
+      cv->load[t](c->in[0]->data, (size_t)from, (size_t)m, block);                                                   \
+      for (int64_t i = 0; i < m; i++) {                                                                              \
+        type *b = &block[a->reverse ? m - 1 - i : i], x[1] = {*b};                                                   \
+        if (a->exclusive) *b = sum[0];                                                                               \
+        combine;                                                                                                     \
+        if (!a->exclusive) *b = sum[0];                                                                              \
+      }                                                                                                              \
+      cv->store[t](block, c->out[0]->data, (size_t)from, (size_t)m, NULL);                                           \
+    }                                                                                                                \
   }
-CUMULATE(sum_f32, float, load_f32, store_f32, sum[j] += x[j], 0)
-CUMULATE(sum_f64, double, load_f64, store_f64, sum[j] += x[j], 0)
-CUMULATE(sum_i64, int64_t, load_i64, store_i64, sum[j] = (int64_t)((uint64_t)sum[j] + (uint64_t)x[j]), 0)
-CUMULATE(prod_f32, float, load_f32, store_f32, sum[j] *= x[j], 1)
-CUMULATE(prod_f64, double, load_f64, store_f64, sum[j] *= x[j], 1)
-CUMULATE(prod_i64, int64_t, load_i64, store_i64, sum[j] = (int64_t)((uint64_t)sum[j] * (uint64_t)x[j]), 1)
+CUMULATE(sum_f32, float, OX_F32, load_f32, store_f32, sum[j] += x[j], 0)
+CUMULATE(sum_f64, double, OX_F64, load_f64, store_f64, sum[j] += x[j], 0)
+CUMULATE(sum_i64, int64_t, OX_I64, load_i64, store_i64, sum[j] = (int64_t)((uint64_t)sum[j] + (uint64_t)x[j]), 0)
+CUMULATE(prod_f32, float, OX_F32, load_f32, store_f32, sum[j] *= x[j], 1)
+CUMULATE(prod_f64, double, OX_F64, load_f64, store_f64, sum[j] *= x[j], 1)
+CUMULATE(prod_i64, int64_t, OX_I64, load_i64, store_i64, sum[j] = (int64_t)((uint64_t)sum[j] * (uint64_t)x[j]), 1)
 
 /* By working type: float, double, int64. */
 typedef struct {
