@@ -131,6 +131,25 @@ static inline void advance(const ox_move *m, int i, int64_t by, cursor *c) {
 #define COPY_LINE(bytes) \
   for (int64_t i = 0; i < n; i++) memcpy(out + i * os, in + i * is, bytes)
 
+/* Runs of up to 4 vectors without a call: |half| of them from the front, as many that end with the run. */
+OX_INLINE void copy_short(const char *in, int64_t is, char *out, int64_t os, int64_t n, int64_t run, const int half) {
+  enum { VECTOR = 16 };
+  for (int64_t i = 0; i < n; i++, in += is, out += os) {
+    const char *end = in + run - half * VECTOR;
+    OX_UNROLL for (int k = 0; k < half; k++) memcpy(out + k * VECTOR, in + k * VECTOR, VECTOR);
+    OX_UNROLL for (int k = 0; k < half; k++) memcpy(out + run - (half - k) * VECTOR, end + k * VECTOR, VECTOR);
+  }
+}
+
+static OX_NOINLINE void copy_runs(const char *in, int64_t is, char *out, int64_t os, int64_t n, int64_t run) {
+  if (run > 16 && run <= 32)
+    copy_short(in, is, out, os, n, run, 1);
+  else if (run > 32 && run <= 64)
+    copy_short(in, is, out, os, n, run, 2);
+  else
+    COPY_LINE((size_t)run);
+}
+
 void ox_copy_lines(const char *in, int64_t is, char *out, int64_t os, int64_t n, int64_t run) {
   switch (run) {
     case 1:
@@ -152,7 +171,7 @@ void ox_copy_lines(const char *in, int64_t is, char *out, int64_t os, int64_t n,
       COPY_LINE(16);
       break;
     default:
-      COPY_LINE((size_t)run);
+      copy_runs(in, is, out, os, n, run);
       break;
   }
 }
