@@ -182,17 +182,39 @@ static void fold_flat(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, i
   for (int64_t k = 0; k < n; k++, x += row) acc[k].f = t->row[f](x, (size_t)(end - begin), shift ? (float)shift[k] : 0);
 }
 
-enum { SHORT_ROW = 16 };
+/* Products of short rows, and sums of pairs and the like: in double, one row after the other. */
+enum { SHORT_ROW = 16, TINY_ROW = 4 };
 
-/* Products of short rows: in double. */
-static void fold_products(const ox_fold_job *j, int64_t out, int64_t n, int64_t begin, int64_t end, ox_fold_acc *acc) {
+static bool folds_tiny(const ox_fold_job *j, ox_fold f) {
+  if (!folds_flat(j)) return false;
+  if (f == OX_FOLD_PROD) return j->plan->folded[0] <= SHORT_ROW;
+  return (f == OX_FOLD_SUM || f == OX_FOLD_ABS || f == OX_FOLD_SQUARE) && j->plan->folded[0] <= TINY_ROW;
+}
+
+static void fold_tiny(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                      ox_fold_acc *acc) {
   int64_t row = j->plan->folded[0];
   const float *x = (const float *)j->data + out * row;
-  for (int64_t k = 0; k < n; k++, x += row) {
-    double a = 1;
-    for (int64_t i = begin; i < end; i++) a *= (double)x[i];
-    acc[k].f = a;
+#define TINY(fold, none, next)                  \
+  case fold:                                    \
+    for (int64_t k = 0; k < n; k++, x += row) { \
+      double a = none;                          \
+      for (int64_t i = begin; i < end; i++) {   \
+        double v = (double)x[i];                \
+        a = (next);                             \
+      }                                         \
+      acc[k].f = a;                             \
+    }                                           \
+    break; /* a loop for each */
+  switch (f) {
+    TINY(OX_FOLD_SUM, 0, a + v)
+    TINY(OX_FOLD_ABS, 0, a + fabs(v))
+    TINY(OX_FOLD_SQUARE, 0, a + v * v)
+    TINY(OX_FOLD_PROD, 1, a * v)
+    default:
+      break;
   }
+#undef TINY
 }
 
 /* Short rows of floats, some of them a constant step apart. */
@@ -395,12 +417,12 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
     for (int64_t k = 0; k < n; k++) acc[k] = ox_fold_identity(f, j->dtype);
     return;
   }
-  if (folds_short(j, f)) {
-    fold_short(j, f, out, n, begin, end, acc);
+  if (folds_tiny(j, f)) {
+    fold_tiny(j, f, out, n, begin, end, acc);
     return;
   }
-  if (f == OX_FOLD_PROD && folds_flat(j) && p->folded[0] <= SHORT_ROW) {
-    fold_products(j, out, n, begin, end, acc);
+  if (folds_short(j, f)) {
+    fold_short(j, f, out, n, begin, end, acc);
     return;
   }
   if (folds_flat(j)) {
