@@ -159,6 +159,26 @@ static const rg_row rows[] = {
      "!blocks", "Conv", 1e-5},
     {HEAD "(" MAP " x) => (" MAP " y) { a = Sin (x) y = Cos (a) }", "!blocks", "Sin Cos", 0},
 
+    /* channels last on either side: whole blocks move; others are turned */
+    {HEAD
+     "(float[2, 30, 13, 15] x) => (float[2, 13, 15, 48] y) { " W1 CONV1("a", "x") "y = Transpose <perm = [0, 2, 3, 1]> "
+                                                                                  "(a) }",
+     "blocks-to-last", "ToBlocks BlockConv Transpose Reshape", 1e-5},
+    {HEAD "(float[N, 13, w, 48] x) => (float[N, w, 30, 13] y) { " W2
+          "t = Transpose <perm = [0, 3, 1, 2]> (x) " CONV2("a", "t") "y = Transpose <perm = [0, 3, 1, 2]> (a) }",
+     "last-to-blocks", "Reshape Transpose BlockConv FromBlocks Transpose", 1e-5},
+    {HEAD "(float[2, 48, 150] x, float[2, 150, 48] s) => (float[2, 48, 150] y) { " NUMBERS(
+         "w", "11749.5",
+         "48, 48, 3") "t = Transpose <perm = [0, 2, 1]> (s) a = Conv <pads = [1, 1]> (x, w) b = Add (a, t) "
+                      "y = Conv <pads = [1, 1]> (b, w) }",
+     "last-to-blocks", "ToBlocks Reshape Transpose BlockConv BlockConv FromBlocks", 1e-5},
+    {HEAD "(" MAP " x) => (float[2, 13, 15, 30] y) { " W3 CONV3("a", "x") "y = Transpose <perm = [0, 2, 3, 1]> (a) }",
+     "!blocks-to-last", "ToBlocks BlockConv FromBlocks Transpose", 1e-5},
+    {HEAD
+     "(float[2, 30, 13, 15] x) => (float[2, 15, 13, 48] y) { " W1 CONV1("a", "x") "y = Transpose <perm = [0, 3, 2, 1]> "
+                                                                                  "(a) }",
+     "!blocks-to-last", "ToBlocks BlockConv FromBlocks Transpose", 1e-5},
+
     {HEAD "(float[2, 24, 3] x) => (float[2, 24, 3] y) "
           "{ a = ai.onyx.ToBlocks (x) b = Sin (a) c = ai.onyx.FromBlocks <channels = 24> (b) "
           "d = ai.onyx.ToBlocks (c) e = Cos (d) y = ai.onyx.FromBlocks <channels = 24> (e) }",

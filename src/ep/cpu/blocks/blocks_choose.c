@@ -24,9 +24,46 @@ typedef struct chooser {
 
 /* ---- costs ---- */
 
+enum { RESHAPE_COPIES = 5 /* the opset from which Reshape takes its shape as an input */ };
+
+/* |node|, a Transpose, moves axis |from| to |to|, past the others. */
+static bool moves_axis(const ox_rewrite *g, ox_id node, int rank, int from, int to) {
+  const ox_attr_view *p = ox_attr_ints(g, node, "perm");
+  if (rank < 3 || rank >= OX_MAX_RANK || !p || p->n != (size_t)rank || p->ints[to] != from) return false;
+  for (int i = 0, axis = 0; i < rank; i++) {
+    if (i == to) continue;
+    axis += axis == from;
+    if (p->ints[i] != axis++) return false;
+  }
+  return true;
+}
+
+static bool whole_blocks(const ox_rewrite *g, int64_t channels) {
+  return channels > 0 && channels % OX_BLOCKS_LANES == 0 && ox_opset_of(g, "") >= RESHAPE_COPIES;
+}
+
+bool ox_blocks_from_last(const ox_rewrite *g, ox_id node) {
+  if (!ox_is(g, node, "Transpose")) return false;
+  const ox_shape *x = ox_shape_at(g, ox_in(g, node, 0));
+  return x->rank >= 3 && whole_blocks(g, x->dim[x->rank - 1]) && moves_axis(g, node, x->rank, x->rank - 1, 1);
+}
+
+bool ox_blocks_to_last(const ox_rewrite *g, ox_id node) {
+  if (!ox_is(g, node, "Transpose")) return false;
+  const ox_shape *x = ox_shape_at(g, ox_in(g, node, 0));
+  return x->rank >= 3 && whole_blocks(g, x->dim[1]) && moves_axis(g, node, x->rank, 1, x->rank - 1);
+}
+
+/* Whoever turns |v| between channels last and first does so with blocks instead. */
+static bool turns_anyway(const ox_rewrite *g, ox_id v) {
+  ox_id producer = ox_producer(g, v);
+  if (ox_uses(g, v) != 1 || ox_is_output(g, v)) return false;
+  return (producer != OX_NONE && ox_blocks_from_last(g, producer)) || ox_blocks_to_last(g, g->api->user(g, v, 0, NULL));
+}
+
 /* A node costs some time even if it has nothing to do. */
 static float turn_ns(const ox_rewrite *g, ox_id v) {
-  if (ox_const_type(g, v)) return 0;
+  if (ox_const_type(g, v) || turns_anyway(g, v)) return 0;
   return (float)(200 + OX_BLOCKS_NS * ox_blocks_elements(g, v, true));
 }
 

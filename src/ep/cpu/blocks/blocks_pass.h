@@ -70,4 +70,9 @@ typedef struct ox_blocks_work {
 OX_NODISCARD ox_status *ox_blocks_choose(ox_blocks_work *w, uint32_t *out_n);
 OX_NODISCARD ox_status *ox_blocks_edit(ox_blocks_work *w);
 
+/* Whether |node| is a Transpose from channels last to channels first, or back, of whole blocks, so that blocks can be
+ * moved instead (rules/blocks_last.c). */
+bool ox_blocks_from_last(const ox_rewrite *g, ox_id node);
+bool ox_blocks_to_last(const ox_rewrite *g, ox_id node);
+
 #endif
