@@ -59,24 +59,29 @@ enum { MOST_M = 25, MOST_N = 131, MOST_K = 300 };
 
 /* Element |i| of an operand: small, or of all bits. */
 static int64_t number(size_t i, bool wraps) {
-  return wraps ? (int32_t)((uint32_t)i * 2654435761u) : (int64_t)(i * 7 % 23) - 11;
+  return wraps ? (int64_t)((uint64_t)i * UINT64_C(0x9e3779b97f4a7c15)) : (int64_t)(i * 7 % 23) - 11;
+}
+
+static void put(uint32_t type, double *to, size_t i, int64_t v) {
+  if (type == OX_F64)
+    to[i] = (double)v;
+  else if (type == OX_I64 || type == OX_U64)
+    ((int64_t *)to)[i] = v;
+  else
+    ((uint32_t *)to)[i] = (uint32_t)(uint64_t)v;
+}
+
+static bool is_at(uint32_t type, const double *c, size_t i, int64_t v) {
+  if (type == OX_F64) return c[i] == (double)v;
+  if (type == OX_I64 || type == OX_U64) return ((const int64_t *)c)[i] == v;
+  return ((const uint32_t *)c)[i] == (uint32_t)(uint64_t)v;
 }
 
 static void check_tile(size_t level, uint32_t type, size_t m, size_t n, size_t k, bool trans_a, bool trans_b) {
   static double a[MOST_M * MOST_K], b[MOST_K * MOST_N], c[MOST_M * MOST_N + 1];
   bool real = type == OX_F64;
-  for (size_t i = 0; i < m * k; i++) {
-    if (real)
-      a[i] = (double)number(i, false);
-    else
-      ((int32_t *)a)[i] = (int32_t)number(i, true);
-  }
-  for (size_t i = 0; i < k * n; i++) {
-    if (real)
-      b[i] = (double)number(i + 5, false);
-    else
-      ((int32_t *)b)[i] = (int32_t)number(i + 5, true);
-  }
+  for (size_t i = 0; i < m * k; i++) put(type, a, i, number(i, !real));
+  for (size_t i = 0; i < k * n; i++) put(type, b, i, number(i + 5, !real));
   memset(c, 0x55, sizeof c);
   ox_gemm_plain g = {type,
                      m,
@@ -99,13 +104,14 @@ static void check_tile(size_t level, uint32_t type, size_t m, size_t n, size_t k
         size_t at = trans_a ? t * m + i : i * k + t, bt = trans_b ? j * k + t : t * n + j;
         sum += (uint64_t)number(at, !real) * (uint64_t)number(bt + 5, !real);
       }
-      bool same = real ? c[i * n + j] == (double)(int64_t)sum : ((uint32_t *)c)[i * n + j] == (uint32_t)sum;
-      if (!same)
-        fail_msg("%s, %s, %d by %d by %d, trans %d %d: [%d, %d]", test_levels[level].name, real ? "f64" : "i32", (int)m,
+      int64_t want;
+      memcpy(&want, &sum, sizeof want);
+      if (!is_at(type, c, i * n + j, want))
+        fail_msg("%s, type %d, %d by %d by %d, trans %d %d: [%d, %d]", test_levels[level].name, (int)type, (int)m,
                  (int)n, (int)k, trans_a, trans_b, (int)i, (int)j);
     }
-  const unsigned char *behind = real ? (unsigned char *)(c + m * n) : (unsigned char *)((int32_t *)c + m * n);
-  assert_int_equal(*behind, 0x55);
+  size_t each = type == OX_I32 || type == OX_U32 ? 4 : 8;
+  assert_int_equal(((const unsigned char *)c)[m * n * each], 0x55);
 }
 
 static void test_tiles(void **state) {
@@ -118,6 +124,7 @@ static void test_tiles(void **state) {
         for (size_t k = 0; k < OX_COUNT(ks); k++)
           for (int way = 0; way < 4; way++) {
             check_tile(l, OX_F64, ms[i], ns[j], ks[k], way & 1, way & 2);
+            check_tile(l, way & 1 ? OX_U64 : OX_I64, ms[i], ns[j], ks[k], way & 1, way & 2);
             check_tile(l, way & 1 ? OX_I32 : OX_U32, ms[i], ns[j], ks[k], way & 1, way & 2);
           }
 }

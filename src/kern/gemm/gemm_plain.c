@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/gemm_plain.c - products in double and in integers that wrap, which C's unsigned types do exactly: signed
- * and unsigned share a loop, since the low bits of a product do not depend on signs. Doubles and 32 bits have
- * vectors (gemm_plain_body.h). */
+ * and unsigned share a loop, since the low bits of a product do not depend on signs. Doubles, 32 and 64
+ * bits have vectors (gemm_plain_body.h). */
 #include "kern/gemm/gemm_plain.h"
 
 #include "base/macros.h"
@@ -13,7 +13,6 @@ OX_VARIANTS_LIST(ox_gemm_plain_variant, ox_gemm_plain__, ox_gemm_plain_variants)
 /* A and B are read as U, at any address. Four rows of C at a time walk along a row of B, so that each element of B
  * loaded is used four times. */
 enum { COLS = 256 };
-typedef uint64_t __attribute__((aligned(1), may_alias)) u64u;
 
 #define PLAIN(name, T, U, W)                                                                          \
   static void name##_rows(const ox_gemm_plain *g, size_t row, size_t rows, size_t col, size_t cols) { \
@@ -46,7 +45,6 @@ typedef uint64_t __attribute__((aligned(1), may_alias)) u64u;
 
 PLAIN(plain_8, uint8_t, uint8_t, uint32_t)
 PLAIN(plain_16, uint16_t, ox_u16u, uint32_t)
-PLAIN(plain_64, uint64_t, u64u, uint64_t)
 
 void ox_gemm_plain_run(const ox_gemm_plain *g, ox_isa isa, size_t row0, size_t row1) {
   const ox_gemm_plain_variant *v = ox_gemm_plain_select(isa);
@@ -69,7 +67,7 @@ void ox_gemm_plain_run(const ox_gemm_plain *g, ox_isa isa, size_t row0, size_t r
       break;
     case OX_I64:
     case OX_U64:
-      plain_64(g, row0, row1);
+      v->i64(g, row0, row1);
       break;
     default:
       break;

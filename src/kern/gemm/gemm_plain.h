@@ -8,9 +8,10 @@
 typedef struct ox_gemm_plain_variant {
   ox_isa needs;
   const char *name;
-  /* Rows [row0, row1), at least one, of C: OX_F64; OX_I32 and OX_U32. */
+  /* Rows [row0, row1), at least one, of C: OX_F64; OX_I32 and OX_U32; OX_I64 and OX_U64. */
   void (*f64)(const ox_gemm_plain *g, size_t row0, size_t row1);
   void (*i32)(const ox_gemm_plain *g, size_t row0, size_t row1);
+  void (*i64)(const ox_gemm_plain *g, size_t row0, size_t row1);
 } ox_gemm_plain_variant;
 
 /* The best for |have|; never NULL. */

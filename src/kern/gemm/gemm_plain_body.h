@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_plain_body.h - products of doubles and of 32-bit integers over the SIMD vocabulary. Each sum is formed
- * in the order of k, whoever forms it. Included with PLAIN_ISA, PLAIN_NEEDS, and the tile in registers: PLAIN_MR rows,
- * PLAIN_NV vectors. */
+ * kern/gemm/gemm_plain_body.h - products of doubles and of integers of 32 and 64 bits over the SIMD vocabulary. Each
+ * sum is formed in the order of k, whoever forms it. Included with PLAIN_ISA, PLAIN_NEEDS, and the tile in registers:
+ * PLAIN_MR rows, PLAIN_NV vectors. */
 #include "kern/gemm/gemm_plain.h"
 
 enum { PLAIN_KC = 128 /* with which a panel stays in L1 */ };
@@ -24,6 +24,15 @@ enum { PLAIN_KC = 128 /* with which a panel stays in L1 */ };
 #define TILE_ADD(a, b, c) vi32_add(vi32_mul(a, b), c)
 #include "kern/gemm/gemm_plain_tile.h"
 
+#define TILE_NAME i64
+#define TILE_T int64_t
+#define TILE_U ox_i64u
+#define TILE_V vi64
+#define TILE_LANES VF64_LANES
+#define TILE_OP(op) vi64_##op
+#define TILE_ADD(a, b, c) vi64_add(vi64_mul(a, b), c)
+#include "kern/gemm/gemm_plain_tile.h"
+
 extern const ox_gemm_plain_variant OX_PASTE(ox_gemm_plain__, PLAIN_ISA);
 const ox_gemm_plain_variant OX_PASTE(ox_gemm_plain__, PLAIN_ISA) = {PLAIN_NEEDS, "gemm_plain_" OX_QUOTE(PLAIN_ISA),
-                                                                    f64_run, i32_run};
+                                                                    f64_run, i32_run, i64_run};

@@ -6,6 +6,7 @@
 
 #include <immintrin.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/macros.h"
 
@@ -22,5 +23,21 @@ OX_INLINE void vf64_store(double *p, vf64 v) { _mm256_storeu_pd(p, v); }
 OX_INLINE vf64 vf64_load_n(const double *p, size_t n) { return _mm256_maskload_pd(p, vf64_first_(n)); }
 OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) { _mm256_maskstore_pd(p, vf64_first_(n), v); }
 OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return _mm256_fmadd_pd(a, b, c); }
+
+typedef __m256i vi64;
+OX_INLINE vi64 vi64_zero(void) { return _mm256_setzero_si256(); }
+OX_INLINE vi64 vi64_splat(int64_t x) { return _mm256_set1_epi64x(x); }
+OX_INLINE vi64 vi64_load(const int64_t *p) { return _mm256_loadu_si256((const void *)p); }
+OX_INLINE void vi64_store(int64_t *p, vi64 v) { _mm256_storeu_si256((void *)p, v); }
+OX_INLINE vi64 vi64_load_n(const int64_t *p, size_t n) {
+  return _mm256_maskload_epi64((const void *)p, vf64_first_(n));
+}
+OX_INLINE void vi64_store_n(int64_t *p, vi64 v, size_t n) { _mm256_maskstore_epi64((void *)p, vf64_first_(n), v); }
+OX_INLINE vi64 vi64_add(vi64 a, vi64 b) { return _mm256_add_epi64(a, b); }
+OX_INLINE vi64 vi64_mul(vi64 a, vi64 b) { /* low halves, and what the high ones add above them */
+  vi64 cross =
+      _mm256_add_epi64(_mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)), _mm256_mul_epu32(_mm256_srli_epi64(a, 32), b));
+  return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(cross, 32));
+}
 
 #endif

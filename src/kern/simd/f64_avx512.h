@@ -6,6 +6,7 @@
 
 #include <immintrin.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/macros.h"
 
@@ -20,5 +21,15 @@ OX_INLINE void vf64_store(double *p, vf64 v) { _mm512_storeu_pd(p, v); }
 OX_INLINE vf64 vf64_load_n(const double *p, size_t n) { return _mm512_maskz_loadu_pd(vf64_first_(n), p); }
 OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) { _mm512_mask_storeu_pd(p, vf64_first_(n), v); }
 OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return _mm512_fmadd_pd(a, b, c); }
+
+typedef __m512i vi64;
+OX_INLINE vi64 vi64_zero(void) { return _mm512_setzero_si512(); }
+OX_INLINE vi64 vi64_splat(int64_t x) { return _mm512_set1_epi64(x); }
+OX_INLINE vi64 vi64_load(const int64_t *p) { return _mm512_loadu_si512(p); }
+OX_INLINE void vi64_store(int64_t *p, vi64 v) { _mm512_storeu_si512(p, v); }
+OX_INLINE vi64 vi64_load_n(const int64_t *p, size_t n) { return _mm512_maskz_loadu_epi64(vf64_first_(n), p); }
+OX_INLINE void vi64_store_n(int64_t *p, vi64 v, size_t n) { _mm512_mask_storeu_epi64(p, vf64_first_(n), v); }
+OX_INLINE vi64 vi64_add(vi64 a, vi64 b) { return _mm512_add_epi64(a, b); }
+OX_INLINE vi64 vi64_mul(vi64 a, vi64 b) { return _mm512_mullo_epi64(a, b); }
 
 #endif

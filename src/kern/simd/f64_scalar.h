@@ -5,6 +5,8 @@
 #define OX_SIMD_F64_SCALAR_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "base/macros.h"
 
@@ -20,5 +22,23 @@ OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) {
   if (n) *(ox_f64u *)p = v;
 }
 OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return a * b + c; }
+
+/* 64-bit integers in as many lanes; they wrap. */
+typedef int64_t vi64;
+OX_INLINE vi64 vi64_of_(uint64_t u) {
+  vi64 i;
+  memcpy(&i, &u, sizeof i);
+  return i;
+}
+OX_INLINE vi64 vi64_zero(void) { return 0; }
+OX_INLINE vi64 vi64_splat(int64_t x) { return x; }
+OX_INLINE vi64 vi64_load(const int64_t *p) { return *(const ox_i64u *)p; }
+OX_INLINE void vi64_store(int64_t *p, vi64 v) { *(ox_i64u *)p = v; }
+OX_INLINE vi64 vi64_load_n(const int64_t *p, size_t n) { return n ? *(const ox_i64u *)p : 0; }
+OX_INLINE void vi64_store_n(int64_t *p, vi64 v, size_t n) {
+  if (n) *(ox_i64u *)p = v;
+}
+OX_INLINE vi64 vi64_add(vi64 a, vi64 b) { return vi64_of_((uint64_t)a + (uint64_t)b); }
+OX_INLINE vi64 vi64_mul(vi64 a, vi64 b) { return vi64_of_((uint64_t)a * (uint64_t)b); }
 
 #endif
