@@ -316,47 +316,87 @@ static void load_keys(const wide_row *r, int64_t first, int64_t n, uint64_t *key
   }
 }
 
-/* The first element from |i| on that may be better than |worst|: none before it is. By blocks, which vectors compare.
- */
-#define NEXT_BETTER(T, as_wide)                                                                            \
-  static int64_t next_better_##T(const T *x, int64_t i, int64_t n, T worst, bool below) {                  \
-    enum { TOGETHER = 32 };                                                                                \
-    for (; i + TOGETHER <= n; i += TOGETHER) {                                                             \
-      as_wide some = 0;                                                                                    \
-      if (below)                                                                                           \
-        for (int k = 0; k < TOGETHER; k++) some |= -(as_wide)(x[i + k] < worst);                           \
-      else                                                                                                 \
-        for (int k = 0; k < TOGETHER; k++) some |= -(as_wide) !(x[i + k] <= worst); /* NaN is above all */ \
-      if (some) break;                                                                                     \
-    }                                                                                                      \
-    for (; i < n; i++)                                                                                     \
-      if (below ? x[i] < worst : !(x[i] <= worst)) break;                                                  \
-    return i;                                                                                              \
+enum { TOGETHER = 32 /* elements that are compared before any is looked at */ };
+
+/* A few of a row, in order: as few_f32. */
+OX_INLINE void insert(entry *first, int64_t k, int64_t i, uint64_t key) {
+  int64_t at = i < k ? i : k - 1;
+  if (i >= k && key <= first[at].key) return;
+  for (; at > 0 && first[at - 1].key < key; at--) first[at] = first[at - 1];
+  first[at] = (entry){key, i};
+}
+
+/* Whether some of TOGETHER elements may be better than |worst|; NaN is above all. The first element from |i| on that
+ * may be: none before it is. The few best of a row. */
+#define OF_TYPE(T, as_wide, key_of)                                                                      \
+  static bool some_better_##T(const T *x, T worst, bool below) {                                         \
+    as_wide some = 0;                                                                                    \
+    if (below)                                                                                           \
+      for (int k = 0; k < TOGETHER; k++) some |= -(as_wide)(x[k] < worst);                               \
+    else                                                                                                 \
+      for (int k = 0; k < TOGETHER; k++) some |= -(as_wide) !(x[k] <= worst);                            \
+    return some;                                                                                         \
+  }                                                                                                      \
+  static int64_t next_better_##T(const T *x, int64_t i, int64_t n, T worst, bool below) {                \
+    while (i + TOGETHER <= n && !some_better_##T(x + i, worst, below)) i += TOGETHER;                    \
+    for (; i < n; i++)                                                                                   \
+      if (below ? x[i] < worst : !(x[i] <= worst)) break;                                                \
+    return i;                                                                                            \
+  }                                                                                                      \
+  static void few_##T(const T *x, int64_t n, int64_t k, bool below, entry *first) {                      \
+    uint64_t flip = below ? UINT64_MAX : 0;                                                              \
+    for (int64_t i = 0; i < n; i += TOGETHER) {                                                          \
+      int64_t end = OX_MIN(i + TOGETHER, n);                                                             \
+      if (i >= k && end - i == TOGETHER && !some_better_##T(x + i, x[first[k - 1].at], below)) continue; \
+      for (int64_t j = i; j < end; j++) insert(first, k, j, key_of(x[j]) ^ flip);                        \
+    }                                                                                                    \
   }
-NEXT_BETTER(double, int64_t)
-NEXT_BETTER(int64_t, int64_t)
-NEXT_BETTER(int32_t, int32_t)
-NEXT_BETTER(uint8_t, int8_t)
-NEXT_BETTER(int8_t, int8_t)
-#undef NEXT_BETTER
+#define KEY_I64(v) ((uint64_t)(int64_t)(v) ^ (uint64_t)1 << 63)
+OF_TYPE(double, int64_t, key_f64)
+OF_TYPE(int64_t, int64_t, KEY_I64)
+OF_TYPE(int32_t, int32_t, KEY_I64)
+OF_TYPE(uint8_t, int8_t, KEY_I64)
+OF_TYPE(int8_t, int8_t, KEY_I64)
+#undef OF_TYPE
+
+/* call(type) for the row's type, if it has those functions. */
+#define FOR_TYPE(dtype, call) \
+  switch (dtype) {            \
+    case OX_F64:              \
+      call(double) break;     \
+    case OX_I64:              \
+      call(int64_t) break;    \
+    case OX_I32:              \
+      call(int32_t) break;    \
+    case OX_U8:               \
+      call(uint8_t) break;    \
+    case OX_I8:               \
+      call(int8_t) break;     \
+    default:                  \
+      break;                  \
+  }
 
 static int64_t next_better(const wide_row *r, int64_t i, int64_t end, int64_t worst) {
-  const char *data = r->c->in[0]->data;
+  const void *data = r->c->in[0]->data;
   if (r->pitch != 1) return i;
-#define NEXT_BETTER(dtype, T)                                               \
-  case dtype:                                                               \
-    return next_better_##T((const T *)(const void *)data + r->base, i, end, \
-                           ((const T *)(const void *)data)[r->base + worst], r->below);
-  switch (r->c->in[0]->dtype) {
-    NEXT_BETTER(OX_F64, double)
-    NEXT_BETTER(OX_I64, int64_t)
-    NEXT_BETTER(OX_I32, int32_t)
-    NEXT_BETTER(OX_U8, uint8_t)
-    NEXT_BETTER(OX_I8, int8_t)
-    default:
-      return i;
+#define NEXT(T) return next_better_##T((const T *)data + r->base, i, end, ((const T *)data)[r->base + worst], r->below);
+  FOR_TYPE(r->c->in[0]->dtype, NEXT)
+#undef NEXT
+  return i;
+}
+
+/* False: another type, or too many. */
+static bool few_wide(const wide_row *r, int64_t k, entry *first) {
+  const void *data = r->c->in[0]->data;
+  if (r->pitch != 1 || k > FEW || k == 0) return false;
+#define FEW_OF(T)                                                 \
+  {                                                               \
+    few_##T((const T *)data + r->base, r->n, k, r->below, first); \
+    return true;                                                  \
   }
-#undef NEXT_BETTER
+  FOR_TYPE(r->c->in[0]->dtype, FEW_OF)
+#undef FEW_OF
+  return false;
 }
 
 static void heap_wide(const wide_row *r, int64_t k, entry *h) {
@@ -391,17 +431,9 @@ static entry *sort_entries(const ox_kernel_ctx *c, entry *from, entry *to, int64
   return from;
 }
 
-static void sort_wide(const wide_row *r, int64_t k, entry *both, int64_t out, int64_t step) {
-  enum { BLOCK = 256 };
+static void put_entries(const wide_row *r, const entry *e, int64_t k, int64_t out, int64_t step) {
   const ox_tensor *x = r->c->in[0];
   size_t size = ox_dtype_bits(x->dtype) / 8;
-  uint64_t key[BLOCK];
-  for (int64_t i = 0; i < r->n; i += BLOCK) {
-    int64_t m = OX_MIN(r->n - i, BLOCK);
-    load_keys(r, i, m, key);
-    for (int64_t j = 0; j < m; j++) both[i + j] = (entry){key[j], i + j};
-  }
-  const entry *e = sort_entries(r->c, both, both + r->n, r->n);
   for (int64_t i = 0; i < k; i++) {
     size_t to = (size_t)(out + i * step), from = (size_t)(r->base + e[i].at * r->pitch);
     if (ox_ctx_wants(r->c, 1)) ((int64_t *)r->c->out[1]->data)[to] = e[i].at;
@@ -410,12 +442,27 @@ static void sort_wide(const wide_row *r, int64_t k, entry *both, int64_t out, in
   }
 }
 
+static void sort_wide(const wide_row *r, int64_t k, entry *both, int64_t out, int64_t step) {
+  enum { BLOCK = 256 };
+  uint64_t key[BLOCK];
+  for (int64_t i = 0; i < r->n; i += BLOCK) {
+    int64_t m = OX_MIN(r->n - i, BLOCK);
+    load_keys(r, i, m, key);
+    for (int64_t j = 0; j < m; j++) both[i + j] = (entry){key[j], i + j};
+  }
+  put_entries(r, sort_entries(r->c, both, both + r->n, r->n), k, out, step);
+}
+
 static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r, entry *h) {
   size_t size = ox_dtype_bits(c->in[0]->dtype) / 8;
   wide_row w = {c, r / p->inner * p->n * p->inner + r % p->inner, p->n, p->inner,
                 !((const topk_attrs *)c->attrs)->largest};
   if (sorts(p->n, k)) {
     sort_wide(&w, k, h, place_of(p, k, r), p->inner);
+    return;
+  }
+  if (few_wide(&w, k, h)) {
+    put_entries(&w, h, k, place_of(p, k, r), p->inner);
     return;
   }
   heap_wide(&w, k, h);
