@@ -215,7 +215,8 @@ enum {
   OX_SHAPE_ONLY = 8,       /* reads its inputs' shapes, never their content */
   OX_ANY_KIND = 16,        /* takes sequences, maps, sparse tensors or optionals; without it, inputs must be tensors */
   OX_FOLD_LATE = 32,       /* fold it only after fusions, which look for its inputs (quantized weights) */
-  OX_FOLD_LARGE_LATE = 64  /* the same, where constants are so large that a second copy matters */
+  OX_FOLD_LARGE_LATE = 64, /* the same, where constants are so large that a second copy matters */
+  OX_OUT0_SHAPED = 128     /* the shape of output 0 follows from its inputs' shapes, whatever their content */
 };
 
 enum { OX_TYPED_IN = 8, OX_VARIADIC = 255 };

@@ -185,7 +185,7 @@ static void set_homes(ox_context *c, const ox_step *s, ox_home home) {
 /* What only the run decides must not be believed before: nothing downstream may be planned on a guessed shape. */
 static void forget_shapes(ox_context *c, const ox_step *s) {
   const ox_node *n = s->node;
-  for (uint32_t i = 0; i < n->n_out; i++)
+  for (uint32_t i = s->shaped ? 1 : 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) c->slots[n->out[i]].t.shape = ox_shape_unknown();
 }
 
@@ -215,6 +215,13 @@ static void keep_made(ox_context *c, const ox_step *s) {
     if (!slot || !t || slot->memory || t->bytes != slot->t.bytes || (t->bytes && !t->data)) continue;
     slot->t.data = t->data, slot->home = OX_HOME_KNOWN, slot->known = true;
   }
+}
+
+/* The operator says that content is not needed for the first output's shape, and it was not. */
+static bool out0_shaped(const ox_step *s) {
+  const ox_tensor *t = s->c.n_out ? s->c.out[0] : NULL;
+  return t && s->unit->kind == OX_UNIT_KERNEL && s->unit->def && (s->unit->def->traits & OX_OUT0_SHAPED) &&
+         ox_tensor_shaped(t) && t->dtype;
 }
 
 /* Its outputs are what the run makes of them. */
@@ -247,6 +254,7 @@ static ox_status *settle(ox_context *c, ox_step *s) {
     s->prep = &c->arena;
     return ox_step_prepare(s);
   }
+  s->shaped = all_tensors && shaped && out0_shaped(s);
   leave_to_run(c, s, OX_MODE_DYNAMIC);
   if (view) {
     ox_id in = s->node->in[0], out = s->node->out[0];

@@ -16,6 +16,18 @@ enum { CONTENT_FLAGS = 64 }; /* inputs of a step whose flags need no memory */
 
 /* ---- one step ---- */
 
+/* What was prepared for the shape of output 0 must find it. */
+static ox_status *infer_shaped(ox_step *s, const bool *flags) {
+  ox_shape was = s->c.out[0]->shape;
+  char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
+  OX_TRY(ox_step_infer(s, flags, &s->infer));
+  ox_shape is = s->c.out[0]->shape;
+  s->c.out[0]->shape = was;
+  if (ox_shape_equal(&was, &is)) return NULL;
+  return ox_fail(OX_INCOMPATIBLE, "output 0 was to be of shape %s, and is of %s", ox_shape_text(&was, a),
+                 ox_shape_text(&is, b));
+}
+
 /* A step whose shapes only this run knows: infer, find memory, prepare, run. */
 static ox_status *run_dynamic(ox_context *c, ox_step *s) {
   bool content[CONTENT_FLAGS] = {false}, *flags = content;
@@ -24,7 +36,7 @@ static ox_status *run_dynamic(ox_context *c, ox_step *s) {
   for (uint32_t i = 0; i < s->c.n_in; i++)
     flags[i] = s->c.in[i] && ox_host_reads(c->plan->providers, c->slots[s->node->in[i]].memory) &&
                (s->c.in[i]->data || !s->c.in[i]->bytes);
-  OX_TRY(ox_step_infer(s, flags, &s->infer));
+  OX_TRY(s->shaped ? infer_shaped(s, flags) : ox_step_infer(s, flags, &s->infer));
   if (s->unit->kind == OX_UNIT_VIEW) return ox_step_run(s, &c->crew, NULL, 0);
   OX_TRY(ox_step_find_memory(s));
   OX_TRY(ox_step_prepare(s));

@@ -41,6 +41,7 @@ struct ox_step {
   ox_arena *prep;         /* ox_ctx_alloc: of who prepares it but once, or |own|, reset when it is prepared again */
   ox_arena own;
   struct ox_late *late;   /* exec/pack.h: what its runs are to pack, in |prep| */
+  bool shaped;            /* DYNAMIC: who reads output 0 was prepared for its shape */
   ox_arena infer;         /* what inference makes in a run; reset by the next one */
   const ox_type **types;  /* per input, pointing into type_values */
   ox_type *type_values;   /* n_in + n_out */

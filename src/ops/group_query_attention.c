@@ -387,7 +387,7 @@ static const ox_op ops[] = {
                .vars = "TTTCC..TT.TT..TT",
                .more_types = (const uint32_t[]){HALVES, OX_BIT(OX_I64), HALVES, HALVES, OX_BIT(OX_F32), OX_BIT(OX_F32),
                                                 HALVES, HALVES},
-               .value_in = 1u << TOTAL, OX_ATTRS(attrs), .attrs_bytes = sizeof(gqa_attrs), .infer = infer),
+               .value_in = 1u << TOTAL, .traits = OX_OUT0_SHAPED, OX_ATTRS(attrs), .attrs_bytes = sizeof(gqa_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_group_query_attention = {ops, OX_COUNT(ops)};
