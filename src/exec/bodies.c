@@ -125,8 +125,22 @@ static void set_key(body *b) {
   }
 }
 
+/* The shape of argument |i| has changed from one kept context to another, or was not counted on before. */
+static bool varies(const body *b, uint32_t i) {
+  const ox_shape *now = &b->key[i].shape;
+  if (b->generic && !ox_shape_equal(&b->generic->key[i].shape, now)) return true;
+  for (uint32_t k = 0; k < b->n_kept; k++)
+    if (!ox_shape_equal(&b->kept[k]->key[i].shape, now)) return true;
+  return false;
+}
+
+/* In the place of the one there is, which did not fit. */
 static ox_status *make_generic(ox_context *c, body *b) {
-  for (uint32_t i = 0; i < b->n_bound; i++) b->key[i].shape = ox_shape_unknown();
+  for (uint32_t i = 0; i < b->n_bound; i++)
+    if (varies(b, i)) b->key[i].shape = ox_shape_unknown();
+  if (b->current == b->generic) b->current = NULL; /* what is short of memory meanwhile looks at it */
+  ox_context_destroy(b->generic);
+  b->generic = NULL;
   return ox_context_create(b->plan, c->env, b->key, b->known, false, &b->generic);
 }
 
@@ -136,7 +150,8 @@ static bool fits(const body *b, const ox_context *c) {
     const ox_tensor *t = b->face.args[i];
     const ox_type *key = &c->key[i];
     if (key->kind != t->kind || key->dtype != t->dtype) return false;
-    if (c != b->generic && t->kind == OX_TENSOR && !ox_shape_equal(&key->shape, &t->shape)) return false;
+    bool any = c == b->generic && key->shape.rank < 0;
+    if (!any && t->kind == OX_TENSOR && !ox_shape_equal(&key->shape, &t->shape)) return false;
   }
   return true;
 }
@@ -159,9 +174,6 @@ static ox_status *choose(ox_context *c, body *b) {
     b->current = b->kept[b->n_kept++] = made;
     return NULL;
   }
-  if (b->current == b->generic) b->current = NULL; /* what is short of memory meanwhile looks at it */
-  ox_context_destroy(b->generic);
-  b->generic = NULL;
   OX_TRY(make_generic(c, b));
   b->current = b->generic;
   return NULL;

@@ -21,6 +21,21 @@ static const struct {
           " { c2 = Identity (c) w = Concat <axis = 0> (v, x) }> (m, go, x) }",
      16,
      {1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2}},
+    {"one that grows beside one that does not",
+     HEAD "g (float[2] x) => (float[N] y) <int64 m = {7}, bool go = {1}> { g0, u1 = Loop <body = b (int64 i, bool c, "
+          "float[K] v, float[M] u) => (bool c2, float[L] w, float[O] t)"
+          " { c2 = Identity (c) w = Concat <axis = 0> (v, x) t = Add (u, x) }> (m, go, x, x) s = ReduceSum (g0) y = Concat "
+          "<axis = 0> (u1, s) }",
+     3,
+     {8, 16, 24}},
+    {"one that grows, and later another",
+     HEAD "g (float[2] x) => (float[N] y) <int64 m = {9}, bool go = {1}, int64 five = {5}, int64 none = {0}, int64 one = "
+          "{1}, int64[1] ax = {0}> { g0, u1 = Loop <body = b (int64 i, bool c, float[K] v, float[M] u) => (bool c2, "
+          "float[L] w, float[O] t) { c2 = Identity (c) w = Concat <axis = 0> (v, x) d = Sub (i, five) e = Max (d, none) f = "
+          "Add (e, one) k = Unsqueeze (f, ax) n = Abs (u) r = ReduceMin <keepdims = 0> (n) o = Div (r, r) z = Mul (x, o) t = "
+          "Tile (z, k) }> (m, go, x, x) s = ReduceSum (g0) y = Concat <axis = 0> (u1, s) }",
+     9,
+     {1, 2, 1, 2, 1, 2, 1, 2, 30}},
     {"no iteration",
      HEAD "g (float[2] x) => (float[2] y) <int64 m = {0}, bool go = {1}> { y = Loop <body = b (int64 i, bool c, "
           "float[2] v) => (bool c2, float[2] w)"
