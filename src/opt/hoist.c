@@ -16,10 +16,9 @@
 #include "graph/made.h"
 #include "graph/registry.h"
 #include "opt/opt.h"
-#include "opt/steady.h"
+#include "opt/row_source.h"
 
 enum {
-  MOST_VIEWS = 3, /* between the row and who works on it */
   MOST_AHEAD = 4, /* operators between the row and the product that it is for */
   LEAST_WEIGHTS = 1024,
   MOST_ROWS = 3,                /* in an iteration: of more at a time a product reads no weights in vain */
@@ -29,110 +28,16 @@ enum {
 #define MOST_BYTES ((size_t)256 << 20) /* of all rows */
 #define FEW_BYTES ((size_t)16 << 20)   /* however much wider they are; and at most of what is made at load */
 
-/* A node with a body that iterates. */
-typedef struct {
-  ox_graph *g, *b;
-  ox_id node;
-  const ox_control_def *def;
-  ox_steady steady;
-} site;
-
-/* Where a row comes from. */
-typedef struct {
-  ox_id all;               /* of the enclosing graph: all rows */
-  int axis;                /* that they are taken along */
-  ox_id take;              /* the Gather or Slice; OX_NONE: the operator hands it in .. */
-  uint32_t arg;            /* .. as this input of the body */
-  ox_id views[MOST_VIEWS]; /* Squeeze and Unsqueeze, the last one first */
-  uint32_t n_views;
-} row_source;
-
-static bool is(const ox_node *n, const char *op) { return !*n->domain && strcmp(n->op, op) == 0; }
-
-static const ox_shape *shape_of(const ox_graph *g, ox_id v) {
-  const ox_tensor *t = ox_graph_const_type(g, v);
-  return t ? &t->shape : &g->values[v].type.shape;
-}
-
-/* ---- where a row comes from ---- */
-
-static int64_t whole_at(const ox_tensor *t, int64_t i) {
-  return t->dtype == OX_I32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
-}
-
-/* The list of axes leaves the last of |rank| axes alone. |*out_first|: the first in it. */
-static bool last_stays(const site *s, const ox_node *n, uint32_t slot, int rank, int *out_first) {
-  const ox_attr *a = ox_node_attr(n, "axes");
-  const ox_tensor *t = slot < n->n_in ? ox_graph_const(s->b, n->in[slot]) : NULL;
-  int64_t count = a ? (int64_t)a->v.n : t ? ox_shape_count(&t->shape) : 0;
-  if (rank < 1 || count < 1 || (t && t->dtype != OX_I64 && t->dtype != OX_I32)) return false;
-  for (int64_t i = 0; i < count; i++) {
-    int64_t axis = a ? a->v.ints[i] : whole_at(t, i);
-    int at;
-    if (!ox_axis_ok(axis, rank, &at) || at == rank - 1) return false;
-    if (!i) *out_first = at;
-  }
-  return true;
-}
-
-static bool takes_rows(const site *s, const ox_node *n, int *out_axis) {
-  if (!is(n, "Gather") && !is(n, "Slice")) return false;
-  ox_id x = n->in[0];
-  if (x == OX_NONE || s->b->values[x].outer == OX_NONE) return false;
-  int rank = shape_of(s->b, x)->rank;
-  if (is(n, "Slice")) {
-    for (uint32_t i = 1; i < n->n_in; i++)
-      if (n->in[i] != OX_NONE && !ox_is_steady(&s->steady, n->in[i])) return false;
-    return n->n_in > 3 && last_stays(s, n, 3, rank, out_axis);
-  }
-  const ox_attr *axis = ox_node_attr(n, "axis");
-  return rank > 1 && ox_axis_ok(axis ? axis->v.i : 0, rank, out_axis) && *out_axis != rank - 1 &&
-         ox_is_steady(&s->steady, n->in[1]);
-}
-
-static bool is_slice_of(const site *s, ox_id v, row_source *r) {
-  uint32_t from;
-  int64_t axis;
-  for (uint32_t i = 0; s->def->sliced && i < s->b->n_inputs; i++) {
-    if (s->b->inputs[i] != v || !s->def->sliced(&s->g->nodes[s->node], i, &from, &axis)) continue;
-    ox_id all = s->g->nodes[s->node].in[from];
-    if (all == OX_NONE) return false;
-    int rank = shape_of(s->g, all)->rank;
-    r->all = all, r->take = OX_NONE, r->arg = i;
-    return rank > 1 && ox_axis_ok(axis, rank, &r->axis) && r->axis != rank - 1;
-  }
-  return false;
-}
-
-static bool find_source(const site *s, ox_id v, row_source *r) {
-  *r = (row_source){.all = OX_NONE, .take = OX_NONE};
-  for (;;) {
-    const ox_graph_value *value = v == OX_NONE ? NULL : &s->b->values[v];
-    if (!value) return false;
-    if (value->producer == OX_NONE) return is_slice_of(s, v, r);
-    const ox_node *n = ox_graph_node(s->b, value->producer);
-    if (is(n, "Squeeze") || is(n, "Unsqueeze")) {
-      int rank = shape_of(s->b, is(n, "Squeeze") ? n->in[0] : v)->rank;
-      if (r->n_views == MOST_VIEWS || !last_stays(s, n, 1, rank, &r->axis)) return false;
-      r->views[r->n_views++] = value->producer, v = n->in[0];
-      continue;
-    }
-    if (!takes_rows(s, n, &r->axis)) return false;
-    r->all = s->b->values[n->in[0]].outer, r->take = value->producer;
-    return true;
-  }
-}
-
 /* ---- what moves ---- */
 
 /* |v| is there outside, or can be: a constant, a value of the enclosing graph, or one of these transposed. */
-static bool is_outside(const site *s, ox_id v) {
+static bool is_outside(const ox_loop_site *s, ox_id v) {
   if (v == OX_NONE) return false;
   const ox_graph_value *value = &s->b->values[v];
   if (value->outer != OX_NONE) return true;
   if (value->init) return !value->is_input && !value->made;
   const ox_node *n = value->producer == OX_NONE ? NULL : ox_graph_node(s->b, value->producer);
-  return n && is(n, "Transpose") && s->b->values[n->in[0]].producer == OX_NONE && is_outside(s, n->in[0]);
+  return n && ox_node_is(n, "Transpose") && s->b->values[n->in[0]].producer == OX_NONE && is_outside(s, n->in[0]);
 }
 
 /* There are more than a few rows in each iteration. */
@@ -144,8 +49,8 @@ static bool are_many(const ox_shape *x, int axis) {
 }
 
 /* All rows are not too many once they are |width| wide. */
-static bool in_bounds(const site *s, const row_source *r, int64_t width) {
-  ox_shape x = *shape_of(s->g, r->all);
+static bool in_bounds(const ox_loop_site *s, const ox_row_source *r, int64_t width) {
+  ox_shape x = *ox_shape_of_value(s->g, r->all);
   int64_t was = x.dim[x.rank - 1], trips = s->def->trips ? s->def->trips(s->g, &s->g->nodes[s->node]) : -1;
   bool made_at_load = ox_graph_const_type(s->g, r->all) != NULL;
   size_t bytes;
@@ -159,11 +64,11 @@ static bool in_bounds(const site *s, const row_source *r, int64_t width) {
 }
 
 /* The product of a row with weights that are |width| wide. */
-static bool is_product(const site *s, const ox_node *n, int64_t *out_inner, int64_t *out_width) {
-  bool gemm = is(n, "Gemm");
+static bool is_product(const ox_loop_site *s, const ox_node *n, int64_t *out_inner, int64_t *out_width) {
+  bool gemm = ox_node_is(n, "Gemm");
   const ox_attr *turned = ox_node_attr(n, "transB");
-  if ((!gemm && !is(n, "MatMul")) || !is_outside(s, n->in[1])) return false;
-  const ox_shape *w = shape_of(s->b, n->in[1]);
+  if ((!gemm && !ox_node_is(n, "MatMul")) || !is_outside(s, n->in[1])) return false;
+  const ox_shape *w = ox_shape_of_value(s->b, n->in[1]);
   if (w->rank != 2 || w->dim[0] < 1 || w->dim[1] < 1) return false;
   int inner = gemm && turned && turned->v.i ? 1 : 0;
   *out_inner = w->dim[inner], *out_width = w->dim[1 - inner];
@@ -171,8 +76,8 @@ static bool is_product(const site *s, const ox_node *n, int64_t *out_inner, int6
 }
 
 /* Added to each row alike: |v| has one axis, or those before it are ones. */
-static bool is_row_alike(const site *s, ox_id v) {
-  const ox_shape *c = shape_of(s->b, v);
+static bool is_row_alike(const ox_loop_site *s, ox_id v) {
+  const ox_shape *c = ox_shape_of_value(s->b, v);
   if (!is_outside(s, v) || c->rank < 0 || c->rank > 2) return false;
   return c->rank < 2 || c->dim[0] == 1;
 }
@@ -182,7 +87,7 @@ static bool has_default(const ox_node *n, const char *name, double value) {
   return !a || (a->v.kind == 1 ? a->v.f == (float)value : (double)a->v.i == value);
 }
 
-static bool is_plain_gemm(const site *s, const ox_node *n) {
+static bool is_plain_gemm(const ox_loop_site *s, const ox_node *n) {
   bool bias = n->n_in > 2 && n->in[2] != OX_NONE;
   return has_default(n, "alpha", 1) && has_default(n, "transA", 0) &&
          (!bias || (has_default(n, "beta", 1) && is_row_alike(s, n->in[2])));
@@ -192,26 +97,26 @@ static bool is_plain_gemm(const site *s, const ox_node *n) {
 static bool is_unary(const ox_node *n) {
   static const char *const ops[] = {"Relu", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Softplus", "Identity", "Gelu"};
   for (size_t i = 0; i < OX_COUNT(ops); i++)
-    if (is(n, ops[i])) return true;
+    if (ox_node_is(n, ops[i])) return true;
   return false;
 }
 
 /* The input of |n| that is the row; -1: |n| is none of the operators that may move. */
-static int row_input(const site *s, const ox_node *n) {
+static int row_input(const ox_loop_site *s, const ox_node *n) {
   int64_t inner, width;
   if (!n->n_out || n->n_out > 1 || n->out[0] == OX_NONE) return -1;
-  if (is_product(s, n, &inner, &width)) return is(n, "MatMul") || is_plain_gemm(s, n) ? 0 : -1;
+  if (is_product(s, n, &inner, &width)) return ox_node_is(n, "MatMul") || is_plain_gemm(s, n) ? 0 : -1;
   if (is_unary(n)) return 0;
-  if (!is(n, "Add") && !is(n, "Sub") && !is(n, "Mul")) return -1;
+  if (!ox_node_is(n, "Add") && !ox_node_is(n, "Sub") && !ox_node_is(n, "Mul")) return -1;
   for (int i = 0; i < 2; i++) {
-    const ox_shape *row = shape_of(s->b, n->in[i]), *other = shape_of(s->b, n->in[1 - i]);
+    const ox_shape *row = ox_shape_of_value(s->b, n->in[i]), *other = ox_shape_of_value(s->b, n->in[1 - i]);
     if (is_row_alike(s, n->in[1 - i]) && (other->rank < 2 || row->rank >= 2) && row->rank >= 1) return i;
   }
   return -1;
 }
 
 /* A product is behind |n|, not far from it. */
-static bool leads_to_product(const site *s, const ox_node *n, int ahead) {
+static bool leads_to_product(const ox_loop_site *s, const ox_node *n, int ahead) {
   const ox_graph_value *v = &s->b->values[n->out[0]];
   int64_t inner, width;
   if (is_product(s, n, &inner, &width)) return true;
@@ -223,20 +128,20 @@ static bool leads_to_product(const site *s, const ox_node *n, int ahead) {
 }
 
 /* All rows are what a product made: the bias costs nothing there. */
-static bool behind_product(const site *s, const row_source *r) {
+static bool behind_product(const ox_loop_site *s, const ox_row_source *r) {
   ox_id from = s->g->values[r->all].producer;
-  return from != OX_NONE && (is(&s->g->nodes[from], "MatMul") || is(&s->g->nodes[from], "Gemm"));
+  return from != OX_NONE && (ox_node_is(&s->g->nodes[from], "MatMul") || ox_node_is(&s->g->nodes[from], "Gemm"));
 }
 
-static bool moves(const site *s, const ox_node *n, row_source *r) {
+static bool moves(const ox_loop_site *s, const ox_node *n, ox_row_source *r) {
   int at = row_input(s, n);
-  if (at < 0 || !find_source(s, n->in[at], r) || ox_node_version(s->g->model, n) < 7) return false;
-  const ox_shape *x = shape_of(s->g, r->all);
+  if (at < 0 || !ox_row_source_find(s, n->in[at], r) || ox_node_version(s->g->model, n) < 7) return false;
+  const ox_shape *x = ox_shape_of_value(s->g, r->all);
   int64_t last = x->dim[x->rank - 1], inner, width = last;
   if (!(OX_BIT(s->g->values[r->all].type.dtype) & OX_T_FLOAT) || last < 1) return false;
   if (is_product(s, n, &inner, &width)) return inner == last && in_bounds(s, r, width);
   if (n->n_in == 2) { /* the other one must not make the row wider */
-    const ox_shape *other = shape_of(s->b, n->in[1 - at]);
+    const ox_shape *other = ox_shape_of_value(s->b, n->in[1 - at]);
     if (other->rank > 0 && other->dim[other->rank - 1] != 1 && other->dim[other->rank - 1] != last) return false;
   }
   return in_bounds(s, r, last) && (behind_product(s, r) || leads_to_product(s, n, MOST_AHEAD));
@@ -261,7 +166,7 @@ static ox_status *add(ox_graph *g, const char *op, const ox_node *like, const ox
 }
 
 /* |v| of the body, outside. */
-static ox_status *bring_out(const site *s, ox_id v, ox_id *out) {
+static ox_status *bring_out(const ox_loop_site *s, ox_id v, ox_id *out) {
   const ox_graph_value *value = &s->b->values[v];
   if (value->outer != OX_NONE) return *out = value->outer, NULL;
   if (value->init) return ox_graph_add_const(s->g, value->name, value->init, out);
@@ -272,7 +177,7 @@ static ox_status *bring_out(const site *s, ox_id v, ox_id *out) {
 }
 
 /* Gemm has rows and columns only. */
-static ox_status *gemm_ahead(const site *s, const ox_node *n, ox_id all, ox_id *out) {
+static ox_status *gemm_ahead(const ox_loop_site *s, const ox_node *n, ox_id all, ox_id *out) {
   const ox_attr *turned = ox_node_attr(n, "transB");
   ox_id in[2] = {all, OX_NONE}, weights, bias = n->n_in > 2 ? n->in[2] : OX_NONE;
   OX_TRY(bring_out(s, n->in[1], &weights));
@@ -285,17 +190,17 @@ static ox_status *gemm_ahead(const site *s, const ox_node *n, ox_id all, ox_id *
   return add(s->g, "Add", NULL, in, 2, out);
 }
 
-static ox_status *ahead(const site *s, const ox_node *n, ox_id all, ox_id *out) {
+static ox_status *ahead(const ox_loop_site *s, const ox_node *n, ox_id all, ox_id *out) {
   ox_id in[2] = {all, OX_NONE};
   int at = row_input(s, n);
-  if (is(n, "Gemm")) return gemm_ahead(s, n, all, out);
+  if (ox_node_is(n, "Gemm")) return gemm_ahead(s, n, all, out);
   if (n->n_in == 2) OX_TRY(bring_out(s, n->in[1 - at], &in[1 - at]));
   in[at] = all;
   return add(s->g, n->op, n, in, n->n_in, out);
 }
 
 /* The row of |all| that |r| takes, in the body. */
-static ox_status *take_row(const site *s, const row_source *r, ox_id all, ox_id *out) {
+static ox_status *take_row(const ox_loop_site *s, const ox_row_source *r, ox_id all, ox_id *out) {
   ox_id in[8];
   if (r->take == OX_NONE) {
     OX_TRY(s->def->slice_also(s->g, s->node, r->arg, all, out));
@@ -315,7 +220,7 @@ static ox_status *take_row(const site *s, const row_source *r, ox_id all, ox_id 
   return NULL;
 }
 
-static ox_status *move(const site *s, ox_id node, const row_source *r) {
+static ox_status *move(const ox_loop_site *s, ox_id node, const ox_row_source *r) {
   const ox_node n = s->b->nodes[node];
   ox_id all, row, was = n.out[0];
   OX_TRY(ahead(s, &n, r->all, &all));
@@ -337,25 +242,26 @@ static ox_status *rows_of(ox_graph *b, const ox_tensor *k, int64_t from, int64_t
 }
 
 /* The first or the last of what |c| joins is a row whose part of the product moves. */
-static bool has_row(const site *s, const ox_node *n, const ox_node *c, uint32_t *out_at, int64_t *out_width) {
+static bool has_row(const ox_loop_site *s, const ox_node *n, const ox_node *c, uint32_t *out_at, int64_t *out_width) {
   const ox_tensor *k = ox_graph_const_type(s->b, n->in[1]);
   const ox_attr *axis = ox_node_attr(c, "axis");
-  row_source r;
-  if (!is(c, "Concat") || c->n_in < 2 || !axis || !k || k->shape.rank != 2 || ox_made_of(s->b, n->in[1])) return false;
+  ox_row_source r;
+  if (!ox_node_is(c, "Concat") || c->n_in < 2 || !axis || !k || k->shape.rank != 2 || ox_made_of(s->b, n->in[1]))
+    return false;
   for (uint32_t i = 0; i < c->n_in; i += c->n_in - 1) {
-    const ox_shape *row = shape_of(s->b, c->in[i]);
+    const ox_shape *row = ox_shape_of_value(s->b, c->in[i]);
     int at;
     if (row->rank < 1 || !ox_axis_ok(axis->v.i, row->rank, &at) || at != row->rank - 1) continue;
     int64_t width = row->dim[row->rank - 1];
     if (width < 1 || width >= k->shape.dim[0] || width < LEAST_WEIGHTS / OX_MAX(k->shape.dim[1], 1)) continue;
-    if (!find_source(s, c->in[i], &r) || !in_bounds(s, &r, k->shape.dim[1])) continue;
+    if (!ox_row_source_find(s, c->in[i], &r) || !in_bounds(s, &r, k->shape.dim[1])) continue;
     *out_at = i, *out_width = width;
     return true;
   }
   return false;
 }
 
-static ox_status *split(const site *s, ox_id node, uint32_t at, int64_t width) {
+static ox_status *split(const ox_loop_site *s, ox_id node, uint32_t at, int64_t width) {
   const ox_node n = s->b->nodes[node], c = s->b->nodes[s->b->values[n.in[0]].producer];
   const ox_tensor *k = ox_graph_const(s->b, n.in[1]);
   const ox_type type = s->b->values[n.out[0]].type;
@@ -375,24 +281,32 @@ static ox_status *split(const site *s, ox_id node, uint32_t at, int64_t width) {
 
 /* ---- the pass ---- */
 
-static ox_status *try_node(const site *s, ox_id node, uint32_t *n_done) {
+static ox_status *try_node(const ox_loop_site *s, ox_id node, uint32_t *n_done) {
   const ox_node *n = &s->b->nodes[node];
-  row_source r;
+  ox_row_source r;
   uint32_t at;
   int64_t width;
   if (n->dead || n->n_in < 1 || n->n_in > 3 || n->in[0] == OX_NONE) return NULL;
+  bool list;
+  OX_TRY(ox_row_of_list(s, node, &list));
+  if (list) {
+    ++*n_done;
+    return NULL;
+  }
+  n = &s->b->nodes[node];
   ox_id from = s->b->values[n->in[0]].producer;
   if (moves(s, n, &r)) {
     ++*n_done;
     return move(s, node, &r);
   }
-  if (!is(n, "MatMul") || from == OX_NONE || !has_row(s, n, ox_graph_node(s->b, from), &at, &width)) return NULL;
+  if (!ox_node_is(n, "MatMul") || from == OX_NONE || !has_row(s, n, ox_graph_node(s->b, from), &at, &width))
+    return NULL;
   ++*n_done;
   return split(s, node, at, width);
 }
 
 static ox_status *hoist(ox_graph *g, ox_id node, const ox_control_def *def, const ox_carried *c, uint32_t *n_done) {
-  site s = {.g = g, .b = ox_node_body(&g->nodes[node], 0), .node = node, .def = def};
+  ox_loop_site s = {.g = g, .b = ox_node_body(&g->nodes[node], 0), .node = node, .def = def};
   if (c->body_in + c->n > s.b->n_inputs || c->body_out + c->n > s.b->n_outputs) return NULL;
   bool *counter = ox_new(g->model->alloc, c->n + 1);
   if (!counter) return ox_oom();

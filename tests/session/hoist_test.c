@@ -57,6 +57,21 @@ static const row rows[] = {
      MODEL(X, YH, LOOP("e = Gather (x, i) j = Concat <axis = -1> (h, e) t = MatMul (j, k) u = Tanh (t) ")), 2, 2},
     {"the row is read as it is, too", MODEL(X, YH, LOOP("e = Gather (x, i) p0 = MatMul (e, w) p = Add (p0, e) " STATE)),
      1, 2},
+    {"out of a list of rows",
+     MODEL(X, YH,
+           "l = SplitToSequence <axis = 0, keepdims = 0> (x) " LOOP("e = SequenceAt (l, i) p = MatMul (e, w) " STATE)),
+     2, 2},
+    {"out of a list of columns, by what the state says",
+     MODEL("float[2,5,32]", YH,
+           "l = SplitToSequence <axis = -2, keepdims = 0> (x) " LOOP(
+               "a = ReduceMean <keepdims = 0> (h) j0 = Abs (a) j = Cast <to = 7> (j0) e = SequenceAt (l, j) p = "
+               "MatMul (e, w) " STATE)),
+     1, 2},
+    {"out of a list of pieces",
+     MODEL(X, YH,
+           "l = SplitToSequence <axis = 0> (x) " LOOP(
+               "e0 = SequenceAt (l, i) e = Squeeze (e0, ax0) p = MatMul (e, w) " STATE)),
+     0, 2},
     {"rows that are constant",
      MODEL(X, YH,
            "b5 = Constant <value = int64[1] {5}> () ct = Slice (k, b0, b5, ax0) " LOOP(
