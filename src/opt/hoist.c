@@ -199,9 +199,21 @@ static ox_status *ahead(const ox_loop_site *s, const ox_node *n, ox_id all, ox_i
   return add(s->g, n->op, n, in, n->n_in, out);
 }
 
+/* What the operator hands in is |all|'s row in the place of the other one, which nobody else reads. */
+static ox_status *hand_in(const ox_loop_site *s, const ox_row_source *r, ox_id all, ox_id *out) {
+  uint32_t from = 0;
+  int64_t axis;
+  *out = s->b->inputs[r->arg];
+  s->def->sliced(&s->g->nodes[s->node], r->arg, &from, &axis);
+  OX_TRY(ox_node_set_input(s->g, s->node, from, all));
+  return ox_graph_new_name(s->b, *out);
+}
+
 /* The row of |all| that |r| takes, in the body. */
 static ox_status *take_row(const ox_loop_site *s, const ox_row_source *r, ox_id all, ox_id *out) {
   ox_id in[8];
+  if (r->take == OX_NONE && !r->n_views && ox_graph_use_count(s->b, s->b->inputs[r->arg]) == 1)
+    return hand_in(s, r, all, out);
   if (r->take == OX_NONE) {
     OX_TRY(s->def->slice_also(s->g, s->node, r->arg, all, out));
   } else {
