@@ -7,7 +7,7 @@
 
 /* Keeps the buffers of released outputs. Reference-counted by its session and by every value that came from it. */
 typedef struct ox_recycler ox_recycler;
-/* Keeps the values of at least two runs with |n_outputs| outputs; when it is full, the oldest is freed. */
+/* Keeps the values of two runs with |n_outputs| outputs, 256 at most; when it is full, the oldest is freed. */
 OX_NODISCARD ox_status *ox_recycler_create(ox_alloc alloc, uint32_t n_outputs, ox_recycler **out_recycler);
 void ox_recycler_release(ox_recycler *r); /* called by the session: frees what is kept, and keeps no more */
 

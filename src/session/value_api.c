@@ -28,7 +28,7 @@ struct ox_value {
 
 #define ROOM_AT ((sizeof(ox_value) + 15) & ~(size_t)15)
 
-enum { LEAST_KEPT = 64, RUNS_KEPT = 2, GROWS_BY = 8 };
+enum { LEAST_KEPT = 64, MOST_KEPT = 256, RUNS_KEPT = 2, GROWS_BY = 8 };
 
 struct ox_recycler {
   atomic_size_t refs; /* the session's, and one per value that is not kept here */
@@ -126,7 +126,7 @@ ox_status *ox_recycler_create(ox_alloc alloc, uint32_t n_outputs, ox_recycler **
   *out_recycler = r;
   if (!r) return ox_oom();
   atomic_init(&r->refs, 1);
-  r->alloc = alloc, r->most_kept = OX_MAX((size_t)LEAST_KEPT, (size_t)n_outputs * RUNS_KEPT);
+  r->alloc = alloc, r->most_kept = OX_MIN(OX_MAX((size_t)LEAST_KEPT, (size_t)n_outputs * RUNS_KEPT), (size_t)MOST_KEPT);
   pthread_mutex_init(&r->lock, NULL);
   return NULL;
 }
