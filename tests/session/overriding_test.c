@@ -44,7 +44,7 @@ static void test_defaults_are_listed(void **state) {
   CHECK_OK(ox_session_default(s, 1, &info));
   assert_string_equal(info.name, "k");
   assert_int_equal(info.rank, 0);
-  CHECK_FAILS(ox_session_default(s, 2, &info), OX_INVALID_ARGUMENT, "default 2 of 2");
+  CHECK_FAILS(ox_session_default(s, 2, &info), OX_INVALID_ARGUMENT, "there is no default 2: the model has 2");
   ox_session_release(s);
   ox_env_release(env);
 }
