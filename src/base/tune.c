@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/file_map.h"
+#include "base/file_replace.h"
 #include "base/log.h"
 #include "base/macros.h"
 #include "base/map.h"
@@ -158,19 +159,13 @@ static bool write_lines(const ox_tune *t, FILE *f) {
 }
 
 static void write_file(const ox_tune *t) {
-  char draft[4096];
-  int n = snprintf(draft, sizeof draft, "%s.%ld", t->opts.path, (long)getpid());
-  if (n < 0 || (size_t)n >= sizeof draft) {
-    say(t, OX_LOG_WARNING, "is not written", "the path is too long");
-    return;
+  ox_file_replace r;
+  bool ok = ox_file_replace_open(&r, t->opts.path);
+  if (ok) {
+    bool written = write_lines(t, r.file);
+    ok = ox_file_replace_close(&r, written) && written;
   }
-  FILE *f = fopen(draft, "wb");
-  bool ok = f && write_lines(t, f);
-  if (f) ok &= fclose(f) == 0;
-  ok = ok && rename(draft, t->opts.path) == 0;
-  if (ok) return;
-  say(t, OX_LOG_WARNING, "is not written", strerror(errno));
-  if (f) (void)remove(draft);
+  if (!ok) say(t, OX_LOG_WARNING, "is not written", strerror(errno));
 }
 
 /* ---- the table ---- */

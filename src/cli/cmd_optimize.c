@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/file_replace.h"
 #include "verification.h"
 
 static struct {
@@ -27,15 +28,21 @@ static const cli_option options[] = {
 
 /* ---- work ---- */
 
+static ox_status *cannot_write(void) {
+  char why[4096];
+  snprintf(why, sizeof why, "%s: %s", args.output, strerror(errno));
+  return ox_task_error(OX_FAIL, why);
+}
+
 static ox_status *write_model(const cli_model *m) {
-  FILE *f = fopen(args.output, "wb");
-  if (!f) {
-    char why[4096];
-    snprintf(why, sizeof why, "%s: %s", args.output, strerror(errno));
-    return ox_task_error(OX_FAIL, why);
+  ox_file_replace r; /* the output may be the model's own file, which is mapped */
+  if (!ox_file_replace_open(&r, args.output)) return cannot_write();
+  ox_status *st = ox_session_write(m->session, args.text ? OX_WRITE_TEXT : OX_WRITE_MODEL, cli_write, r.file);
+  if (st && ferror(r.file)) { /* the file refused, not the model: errno says more */
+    ox_status_free(st);
+    st = cannot_write();
   }
-  ox_status *st = ox_session_write(m->session, args.text ? OX_WRITE_TEXT : OX_WRITE_MODEL, cli_write, f);
-  if (fclose(f) != 0 && !st) st = ox_task_error(OX_FAIL, "the file could not be written");
+  if (!ox_file_replace_close(&r, !st) && !st) st = cannot_write();
   return st;
 }
 
@@ -94,15 +101,12 @@ const cli_command cmd_optimize = {
     .name = "optimize",
     .summary = "writes the optimized model",
     .about =
-        "Writes the graph as it would run. From level 2 on it holds operators of com.microsoft and ai.onyx. --output "
-        "may\n"
-        "be left out if a rule's work is to be seen, or the model verified: the model as it is and the optimized one "
-        "run\n"
-        "on the inputs of DIR/test_data_set_0, or on random ones, and all values that are left under their names are "
-        "to\n"
-        "be equal, as of onyx test. Else the first that is not is told, its node, and the rules without which it "
-        "would\n"
-        "be. What random numbers reach is not compared.",
+        "Writes the graph as it would run. From level 2 on it holds operators of com.microsoft and ai.onyx. OUT may\n"
+        "be the model's own file. --output is not needed with --dump-before, --dump-after or --verify. --verify runs\n"
+        "the model as it is and the optimized one on the inputs of DIR/test_data_set_0, or on random ones, and\n"
+        "compares all values that still exist under their names, as onyx test does; values that depend on random\n"
+        "numbers are left out. It prints the first value that differs, the node that computes it, and the rules to\n"
+        "blame.",
     .operand = "MODEL|DIR",
     .options = options,
     .n_options = sizeof options / sizeof *options,

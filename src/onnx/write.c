@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_replace.h"
 #include "onnx/proto/proto_write.h"
 
 ox_status *ox_model_write(const ox_model *m, ox_sink sink) {
@@ -23,21 +24,9 @@ static ox_status *write_to_file(void *ctx, const void *bytes, size_t n) {
 }
 
 ox_status *ox_model_write_file(const ox_model *m, const char *path) {
-  ox_status *st = NULL;
-  size_t n = strlen(path) + sizeof ".part";
-  char *part = ox_new(m->alloc, n);
-  if (!part) return ox_oom();
-  snprintf(part, n, "%s.part", path);
-  FILE *file = fopen(part, "wb");
-  if (!file) {
-    st = ox_fail(OX_FAIL, "%s: %s", part, strerror(errno));
-    goto done;
-  }
-  st = ox_model_write(m, (ox_sink){write_to_file, file});
-  if (fclose(file) != 0 && !st) st = ox_fail(OX_FAIL, "%s: %s", part, strerror(errno));
-  if (!st && rename(part, path) != 0) st = ox_fail(OX_FAIL, "%s: %s", path, strerror(errno));
-  if (st) remove(part);
-done:
-  ox_delete(m->alloc, part, n);
+  ox_file_replace r;
+  if (!ox_file_replace_open(&r, path)) return ox_fail(OX_FAIL, "%s: %s", path, strerror(errno));
+  ox_status *st = ox_model_write(m, (ox_sink){write_to_file, r.file});
+  if (!ox_file_replace_close(&r, !st) && !st) st = ox_fail(OX_FAIL, "%s: %s", path, strerror(errno));
   return st;
 }

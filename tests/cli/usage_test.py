@@ -154,6 +154,17 @@ class Usage(CommandTest):
         os.mkdir(empty)
         self.assertIn("no case found", self.onyx("test", empty, code=FAILED)[1])
 
+    def test_a_model_may_be_optimized_in_place(self):
+        with open(self.model, "rb") as f:
+            before = f.read()
+        self.onyx("optimize", self.model, "-o", self.model)
+        self.onyx("test", self.case)
+        with open(self.model, "rb") as f:
+            self.assertNotEqual(f.read(), before)
+        self.assertEqual(sorted(os.listdir(self.case)), ["model.onnx", "test_data_set_0"])
+        if os.path.exists("/dev/full"):
+            self.assertIn("No space left", self.onyx("optimize", self.model, "-o", "/dev/full", code=FAILED)[1])
+
     def test_an_input_given_twice(self):
         x = os.path.join(self.case, "test_data_set_0", "input_0.pb")
         self.assertIn("twice", self.onyx("run", self.model, "--input", f"x={x}", "--input", f"x={x}", code=FAILED)[1])
