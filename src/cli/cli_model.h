@@ -29,10 +29,10 @@ typedef struct cli_session_args {
                "fail unless \"no NODES on PROVIDER\" or \"all NODES on PROVIDER\" holds, where\n"     \
                "NODES is \"nodes\", or operators: Conv|Gemm"),                                        \
       CLI_INT("max-memory", "MIB", &(s).max_memory, 0, INT64_MAX,                                     \
-              "most memory for load and runs; 0: 2 GiB and 256 times model and inputs, but at\n"      \
+              "most memory for load and runs; 0: 2 GiB plus 256 times model and inputs, but at\n"     \
               "most 80 % of the machine's"),                                                          \
-      CLI_TEXT("cache-dir", "DIR", &(s).cache_dir, "where providers keep what they have compiled"),   \
-      CLI_TEXT("tune-cache", "FILE", &(s).tune_cache, "what onyx tune has measured on this machine"), \
+      CLI_TEXT("cache-dir", "DIR", &(s).cache_dir, "where providers keep compiled programs"),         \
+      CLI_TEXT("tune-cache", "FILE", &(s).tune_cache, "measurements of onyx tune on this machine"),   \
       CLI_PROVIDER_OPTIONS((s).providers)
 
 /* Those of commands with one MODEL or DIR, and what comes of them. */

@@ -67,7 +67,7 @@ static struct {
 static const cli_option options[] = {
     CLI_NUMBER("seconds", "S", &args.seconds, "how long to measure"),
     CLI_TEXT("compare", "PROVIDERS", &args.compare,
-             "these providers beside each other, in turns, each for so long: cpu,xnnpack,onednn"),
+             "compare these providers, taking turns, each for --seconds: cpu,xnnpack,onednn"),
     CLI_MODEL_OPTIONS(args.model),
 };
 
@@ -134,9 +134,9 @@ const cli_command cmd_bench = {
     .about =
         "Loads the model, runs it once, then again and again. A DIR holds model.onnx and test_data_set_0/; a MODEL\n"
         "gets random inputs. JSON: load_ms first_ms median_ms p90_ms p99_ms min_ms runs peak_rss_mb workspace_bytes.\n"
-        "With --compare a table: median, ratio to the first, the nodes and the part of the time that the provider "
-        "has,\n"
-        "the largest difference of its outputs from the first one's, as a part of their largest magnitude.",
+        "With --compare a table: median, ratio to the first provider's, the share of nodes and of time that the\n"
+        "provider itself runs, and the largest difference of its outputs from the first one's, relative to their\n"
+        "largest magnitude.",
     .operand = "MODEL|DIR",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -177,8 +177,8 @@ static struct {
 static const cli_option options[] = {
     CLI_FLAG("text", &args.text, "print the graph in ONNX's textual syntax instead, long constants cut short"),
     CLI_FLAG("plan", &args.plan,
-             "print instead who runs each node and how, what it was made of, and why others\n"
-             "declined it; unless given, the level is 3"),
+             "print instead which provider runs each node and how, what it was made of, and why\n"
+             "others declined it; unless given, the level is 3"),
     CLI_MODEL_OPTIONS(args.model),
 };
 
@@ -213,8 +213,8 @@ const cli_command cmd_info = {
     .name = "info",
     .summary = "tells what a model is made of",
     .about =
-        "Inputs, outputs, operators with counts, parameters, floating-point operations and planned memory of one\n"
-        "run.",
+        "Prints inputs, outputs, operators with counts, parameters, and the floating-point operations and planned\n"
+        "memory of one run.",
     .operand = "MODEL|DIR",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -15,7 +15,7 @@ static struct {
 static const cli_option options[] = {
     CLI_INT("runs", "N", &args.runs, 1, UINT32_MAX, "runs to average over"),
     CLI_INT("top", "N", &args.top, 0, UINT32_MAX, "nodes to list"),
-    CLI_TEXT("order", "WHAT", &args.order, "what comes first: lost, time, or as in the graph; lost unless given"),
+    CLI_TEXT("order", "WHAT", &args.order, "what comes first: lost, time or graph (as in the model); lost unless given"),
     CLI_TEXT("trace", "FILE", &args.trace, "also write a trace for Chrome (chrome://tracing) or Perfetto"),
     CLI_MODEL_OPTIONS(args.model),
 };
@@ -89,8 +89,8 @@ const cli_command cmd_profile = {
     .name = "profile",
     .summary = "shows where a model's time goes",
     .about =
-        "Times every node over some runs, beside what this machine can do at most: operators, forms (how something is\n"
-        "computed) and nodes that lose most come first.",
+        "Times every node over some runs and compares that with the least time this machine would need. Lists\n"
+        "operators, forms (how something is computed) and nodes; those that lose most time come first.",
     .operand = "MODEL|DIR",
     .options = options,
     .n_options = sizeof options / sizeof *options,

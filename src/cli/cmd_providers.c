@@ -11,7 +11,7 @@ static struct {
 
 static const cli_option options[] = {
     CLI_PROVIDER_OPTIONS(args.providers),
-    CLI_FLAG("all", &args.all, "also those of other makers, which libonnxruntime.so.1 loads"),
+    CLI_FLAG("all", &args.all, "also those of other vendors, which libonnxruntime.so.1 loads"),
     CLI_FLAG("json", &args.json, "machine-readable output"),
 };
 
@@ -91,9 +91,9 @@ const cli_command cmd_providers = {
     .name = "providers",
     .summary = "lists execution providers",
     .about =
-        "Lists the execution providers that are built in, that are found by name (onyx/onyx.h, ox_provider_spec) and\n"
-        "that the given libraries bring, one a line; first those asked for, in that order. Each is tried: one that\n"
-        "cannot be used here comes with the reason.",
+        "Lists the execution providers that are built in, found by name (onyx/onyx.h, ox_provider_spec) or in the\n"
+        "given libraries, one on each line; those of --provider come first. Each is tried, and one that cannot be\n"
+        "used here is listed with the reason.",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .run = run,

@@ -20,7 +20,7 @@ static struct {
 static const cli_option options[] = {
     CLI_LIST("input", "NAME=FILE", &args.inputs,
              "a recorded value (.pb: TensorProto, SequenceProto ...) or a NumPy file (.npy);\n"
-             "NAME=random[:SEED] or random[:SEED] for all that are not given"),
+             "NAME=random[:SEED]: random numbers; random[:SEED]: for the rest"),
     CLI_TEXT("output", "DIR", &args.output, "write each output to DIR/NAME.npy (.pb where NumPy has no such type)"),
     CLI_MODEL_OPTIONS(args.model),
 };

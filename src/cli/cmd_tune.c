@@ -14,7 +14,7 @@ static const cli_option options[] = {
     {.name = "output",
      .letter = 'o',
      .arg = "FILE",
-     .help = "what was measured, for --tune-cache; what is there already stays",
+     .help = "the file to add the measurements to, for --tune-cache",
      .text = &args.output},
     CLI_MODEL_OPTIONS(args.model),
 };
@@ -85,7 +85,7 @@ static ox_status *tell(bool json) {
 
 static int run(const cli_operands *operands) {
   if (!args.output) {
-    fprintf(stderr, "onyx: tune needs -o FILE\n");
+    fprintf(stderr, "onyx tune: an option is missing: --output (see onyx tune --help)\n");
     return EXIT_USAGE;
   }
   args.model.args.tune_cache = args.output;
@@ -102,7 +102,7 @@ const cli_command cmd_tune = {
     .summary = "measures the ways to compute a model's operators",
     .about =
         "Runs the model once and measures, for each operator that can be computed in several ways, which of them is\n"
-        "fastest on this machine. --tune-cache FILE of the other commands then takes those.",
+        "fastest on this machine. The other commands use the result with --tune-cache FILE.",
     .operand = "MODEL|DIR",
     .options = options,
     .n_options = sizeof options / sizeof *options,

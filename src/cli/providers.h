@@ -16,10 +16,10 @@ typedef struct cli_providers {
   size_t n;
 } cli_providers;
 
-#define CLI_PROVIDER_OPTIONS(p)                                                                \
-  CLI_LIST("provider", "NAME[,KEY=VALUE...]", &(p).asked,                                      \
-           "ask this provider, with these options, before the CPU; in the order given, also\n" \
-           "several in a list: xnnpack,onednn:num_threads=1"),                                 \
+#define CLI_PROVIDER_OPTIONS(p)                                                                  \
+  CLI_LIST("provider", "NAME[,KEY=VALUE...]", &(p).asked,                                        \
+           "use this provider, with these options, before the CPU; also several, in the order\n" \
+           "of preference: xnnpack,onednn:num_threads=1"),                                       \
       CLI_LIST("plugin", "PATH", &(p).libs, "load the providers, operators and rules of this shared library")
 
 /* False after printing what is wrong. */

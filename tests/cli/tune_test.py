@@ -42,7 +42,7 @@ class Tune(CommandTest):
         self.assertIn("is not used", self.onyx("run", self.model, "--tune-cache", self.cache + "x")[1])
 
     def test_wrong_usage(self):
-        self.refuses("tune", self.model, naming="-o FILE")
+        self.refuses("tune", self.model, naming="--output")
 
 
 if __name__ == "__main__":
