@@ -238,6 +238,42 @@ static void test_a_session_saves_its_optimized_model(void **state) {
   ort()->ReleaseEnv(env);
 }
 
+/* A session maps what it writes over: who has the old file open must go on seeing it. */
+static void test_a_session_saves_over_its_own_files(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip();
+  char path[128], data[128], was[sizeof(message)];
+  OrtEnv *env = test_env();
+  OrtSessionOptions *o;
+  OrtSession *s;
+  message m = scale_model();
+  path_of(path, "own.onnx");
+  path_of(data, "own.data");
+  FILE *f = fopen(path, "wb");
+  assert_int_equal(fwrite(m.bytes, 1, m.n, f), m.n);
+  fclose(f);
+  OK(ort()->CreateSessionOptions(&o));
+  OK(ort()->SetOptimizedModelFilePath(o, path));
+  OK(ort()->AddSessionConfigEntry(o, "session.optimized_model_external_initializers_file_name", "own.data"));
+  OK(ort()->AddSessionConfigEntry(o, "session.optimized_model_external_initializers_min_size_in_bytes", "8"));
+  for (int i = 0; i < 2; i++) { /* the second time the data is in own.data, too */
+    FILE *old[] = {fopen(path, "rb"), i ? fopen(data, "rb") : NULL};
+    long sizes[] = {size_of(path), size_of(data)};
+    OK(ort()->CreateSession(env, path, o, &s));
+    check_session(s);
+    check_file(env, path);
+    for (int k = 0; k <= i; k++) {
+      assert_int_equal(fread(was, 1, sizeof was, old[k]), sizes[k]);
+      if (i == 0) assert_memory_equal(was, m.bytes, m.n);
+      fclose(old[k]);
+    }
+  }
+  remove(path);
+  remove(data);
+  ort()->ReleaseSessionOptions(o);
+  ort()->ReleaseEnv(env);
+}
+
 int main(void) {
   const char *tmp = getenv("TMPDIR");
   snprintf(folder, sizeof folder, "%s/onyx-compile-XXXXXX", tmp != NULL && strlen(tmp) < 32 ? tmp : "/tmp");
@@ -249,6 +285,7 @@ int main(void) {
       cmocka_unit_test(test_the_client_can_place_the_data),
       cmocka_unit_test(test_errors),
       cmocka_unit_test(test_a_session_saves_its_optimized_model),
+      cmocka_unit_test(test_a_session_saves_over_its_own_files),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   rmdir(folder);

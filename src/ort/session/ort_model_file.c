@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_replace.h"
 #include "ort/ort_api.h"
 #include "ort/ort_status.h"
 
@@ -28,12 +29,10 @@ static OrtStatus *cannot(const char *path) {
 }
 
 OrtStatus *ort_file_write(const char *path, const void *bytes, size_t n) {
-  FILE *file = fopen(path, "wb");
-  if (file == NULL) return cannot(path);
-  bool written = fwrite(bytes, 1, n, file) == n;
-  OrtStatus *st = written ? NULL : cannot(path);
-  if (fclose(file) != 0 && st == NULL) st = cannot(path);
-  if (st != NULL) remove(path);
+  ox_file_replace r; /* the file may be the session's own model, which is mapped */
+  if (!ox_file_replace_open(&r, path)) return cannot(path);
+  OrtStatus *st = fwrite(bytes, 1, n, r.file) == n ? NULL : cannot(path);
+  if (!ox_file_replace_close(&r, st == NULL) && st == NULL) st = cannot(path);
   return st;
 }
 
@@ -43,9 +42,15 @@ OrtStatus *ort_model_move_data(ort_bytes *model, const char *path, const char *f
   char *whole = malloc(room);
   if (whole == NULL) return ort_out_of_memory();
   snprintf(whole, room, "%.*s%s", (int)folder, path, file);
-  ort_external_place place = {.file = fopen(whole, "wb"), .location = file, .threshold = threshold};
-  OrtStatus *st = place.file != NULL ? ort_externalize(model, &place) : cannot(whole);
-  if (place.file != NULL && fclose(place.file) != 0 && st == NULL) st = cannot(whole);
+  OrtStatus *st = NULL;
+  ox_file_replace r;
+  if (ox_file_replace_open(&r, whole)) {
+    ort_external_place place = {.file = r.file, .location = file, .threshold = threshold};
+    st = ort_externalize(model, &place);
+    if (!ox_file_replace_close(&r, st == NULL) && st == NULL) st = cannot(whole);
+  } else {
+    st = cannot(whole);
+  }
   free(whole);
   return st;
 }

@@ -8,6 +8,7 @@
 
 /* The optimized model of |s|. */
 OX_NODISCARD OrtStatus *ort_model_bytes(const ox_session *s, ort_bytes *out);
+/* Writes |bytes| to |path|, which stays as it was if that fails. Error: INVALID_ARGUMENT with the system's reason. */
 OX_NODISCARD OrtStatus *ort_file_write(const char *path, const void *bytes, size_t n);
 /* Puts data of |threshold| bytes and more into |file|, which lies beside |path|. */
 OX_NODISCARD OrtStatus *ort_model_move_data(ort_bytes *model, const char *path, const char *file, size_t threshold);
