@@ -26,6 +26,8 @@ OX_NODISCARD ox_status *ox_view_create(const ox_graph *g, ox_arena *a, bool (*wa
 /* Node |node| of the view; NULL beyond the end. */
 const ox_node *ox_view_node(const ox_graph_view *g, size_t node);
 
+/* ---- the functions of ox_ep_host (onyx/ep.h) of these names ---- */
+
 size_t ox_view_node_count(const ox_graph_view *g);
 const char *ox_view_node_op(const ox_graph_view *g, size_t node);
 const char *ox_view_node_domain(const ox_graph_view *g, size_t node);

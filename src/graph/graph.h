@@ -43,8 +43,8 @@ typedef struct ox_graph_value {
   ox_type type;
   ox_id producer;        /* node id, or OX_NONE: input, initializer, outer value */
   uint32_t producer_slot;
-  const ox_tensor *init; /* constant content, or NULL; without its data if it is |made|: ox_graph_init */
-  struct ox_made *made;  /* a constant that is computed when somebody wants it (graph/made.h); else NULL */
+  const ox_tensor *init; /* constant content, or NULL; without data if it is |made|: see ox_graph_init */
+  struct ox_made *made;  /* a constant that is computed on demand (graph/made.h); else NULL */
   ox_use *uses;          /* by live nodes of this graph, in no order; bodies are in n_inner_uses */
   uint32_t n_uses, cap_uses;
   uint32_t n_inner_uses; /* stand-ins for this value in bodies */
@@ -52,7 +52,7 @@ typedef struct ox_graph_value {
   bool is_input, is_output;
   uint32_t output_at, n_output; /* is_output: the first index among the outputs, and how many there are of it */
   uint32_t memory;       /* where it lies at run time: plan/transfers.h; 0: host memory */
-  bool dead;             /* dropped: its name is free again */
+  bool dead;             /* dropped; its name is free again */
 } ox_graph_value;
 
 /* Owners of nodes: 1 + the index of a provider in the session's order, or one of these. */
@@ -61,8 +61,8 @@ enum { OX_NO_OWNER = 0, OX_HOST_OWNER = 0xffff };
 /* Who runs a node. Nodes whose assignments are equal may be rewritten together. */
 typedef struct ox_assignment {
   uint16_t owner; /* OX_NO_OWNER until the providers were asked */
-  uint8_t claim;  /* OX_CLAIM_*: as a kernel of its own, or within a compiled part */
-  uint32_t part;  /* which one, if the provider said so; else 0 */
+  uint8_t claim;  /* OX_CLAIM_*: as a kernel, or within a compiled part */
+  uint32_t part;  /* which part, if the provider chose it; else 0 */
 } ox_assignment;
 
 /* Why a provider did not take a node. */
@@ -82,11 +82,11 @@ typedef struct ox_node {
   ox_attr *attrs;
   uint32_t n_attrs, cap_attrs;
   bool dead;
-  const char *refused; /* why its operator refuses it, where it may not run (a branch of If); NULL: sound */
+  const char *refused; /* why its operator rejects it, where it may never run (a branch of If); NULL: valid */
   ox_assignment assigned;
   const ox_refusal *refusals; /* the last one first */
-  const char *const *from;    /* names of the model's nodes that it does the work of (a node without a name is called
-                               * like its first output); NULL: it is one of them, or was added */
+  const char *const *from;    /* names of the model's nodes whose work it does (a node without a name goes by its
+                               * first output's); NULL: it is such a node itself, or was added */
   uint32_t n_from;
 } ox_node;
 
@@ -137,7 +137,7 @@ typedef struct ox_model_file {
 struct ox_model {
   ox_alloc alloc;
   ox_arena arena;
-  const ox_registry *registry; /* the operators there are; borrowed, outlives the model; NULL: none */
+  const ox_registry *registry; /* all operators; borrowed, outlives the model; NULL: none */
   ox_graph *graph;
   ox_graph *graphs; /* all graphs, also function bodies, newest first */
   int64_t ir_version, model_version;
@@ -155,15 +155,15 @@ struct ox_model {
   ox_map interned; /* operator and domain names: equal strings are one pointer */
   const char **interned_names;
   uint32_t n_interned, cap_interned;
-  ox_watch *watch;       /* of whoever loads it, looked at node by node; NULL: nobody stops that, or it is loaded */
-  const char *path;      /* of its file; NULL: it came from memory */
+  ox_watch *watch;       /* the load's, checked node by node; NULL: it cannot be stopped, or it is loaded */
+  const char *path;      /* of its file; NULL: the model came from memory */
   ox_model_file *files;  /* mapped files that tensors borrow from */
   uint32_t n_files, cap_files;
-  struct ox_made_list *made; /* constants that are computed when somebody wants them: graph/made.h */
+  struct ox_made_list *made; /* constants that are computed on demand: graph/made.h */
 };
 
 /* ---- models ---- */
-/* With an empty main graph. |registry| is borrowed; NULL: no operator is known. */
+/* Makes a model with an empty main graph. |registry| is borrowed; NULL: no operator is known. */
 OX_NODISCARD ox_status *ox_model_create(ox_alloc alloc, const ox_registry *registry, ox_model **out_model);
 void ox_model_destroy(ox_model *m); /* NULL is fine */
 /* Opset version of |domain| ("" and "ai.onnx" are one); 0 if the model does not import it. */
@@ -182,47 +182,47 @@ const char *ox_model_symbol_name(const ox_model *m, int64_t dim);
 /* "[batch,3,?]" into |buf| of OX_MODEL_SHAPE_TEXT bytes, cut off where it is longer; returns |buf|. */
 enum { OX_MODEL_SHAPE_TEXT = 512 };
 const char *ox_model_shape_text(const ox_model *m, const ox_shape *s, char *buf);
-/* Takes over one count of |map|, released with the model. |name| (may be NULL) lives as long as the model. */
+/* Takes over a reference to |map|, which is released with the model. |name| (may be NULL) lives as long as the
+ * model. */
 OX_NODISCARD ox_status *ox_model_keep_file(ox_model *m, ox_file_map *map, const char *name);
-/* The name of the file that |t| lies in, and where; NULL: in none that has a name. */
+/* The name of the file that |t| lies in, and the offset there; NULL: in no named file. */
 const char *ox_model_file_of(const ox_model *m, const ox_tensor *t, uint64_t *out_offset);
-/* The bytes of |t| in a mapped file of |m| are not needed now: their pages leave memory. Any thread. */
+/* Drops the pages of |t|'s bytes in a mapped file of |m|, as they are not needed now. Any thread. */
 void ox_model_drop_pages(const ox_model *m, const ox_tensor *t);
-/* An empty graph; |parent| as in ox_graph. Lives as long as the model. */
+/* Makes an empty graph, which lives as long as the model; |parent| as in ox_graph. */
 OX_NODISCARD ox_status *ox_graph_create(ox_model *m, ox_graph *parent, const char *name, ox_graph **out_graph);
 
 /* ---- values ---- */
 /* The value called |name|, or OX_NONE. Does not look into enclosing graphs. */
 ox_id ox_graph_find(const ox_graph *g, const char *name);
-/* A new value; |name| is copied, and made unique by a suffix if it is taken; NULL makes one up. */
+/* Adds a value; |name| is copied, and made unique by a suffix if it is taken; NULL: a made-up name. */
 OX_NODISCARD ox_status *ox_graph_add_value(ox_graph *g, const char *name, ox_id *out_value);
 /* The value that |name| means in |g|: one of |g|, or else a stand-in (outer) for one of an enclosing graph. If there is
  * none, a new one if |create|, else OX_NONE. */
 OX_NODISCARD ox_status *ox_graph_resolve(ox_graph *g, const char *name, bool create, ox_id *out_value);
 /* The stand-in of body |b| for the value |outer| of its parent, or OX_NONE. */
 ox_id ox_graph_find_stand_in(const ox_graph *b, ox_id outer);
-/* That one, or a new one if there is none. */
+/* The same; makes one if there is none. */
 OX_NODISCARD ox_status *ox_graph_stand_in(ox_graph *b, ox_id outer, ox_id *out_value);
 OX_NODISCARD ox_status *ox_graph_add_input(ox_graph *g, ox_id v);
 OX_NODISCARD ox_status *ox_graph_add_output(ox_graph *g, ox_id v);
-/* A new constant value. |t| is copied as a struct; its data must live as long as the model (arena or mapped file). */
+/* Adds a constant value. |t| is copied as a struct; its data must live as long as the model (arena or mapped file). */
 OX_NODISCARD ox_status *ox_graph_add_const(ox_graph *g, const char *name, const ox_tensor *t, ox_id *out_value);
-/* A new constant over a copy of |data| in the arena. */
+/* Adds a constant with a copy of |data| in the arena. */
 OX_NODISCARD ox_status *ox_graph_add_const_copy(ox_graph *g, const char *name, uint32_t dtype, int rank,
                                                 const int64_t *dims, const void *data, ox_id *out_value);
 static inline ox_graph_value *ox_graph_value_at(const ox_graph *g, ox_id v) { return &g->values[v]; }
 /* The name in files; for a stand-in, the name of the value that it stands for. */
 const char *ox_graph_value_name(const ox_graph *g, ox_id v);
 /* Content of a constant, looking through outer stand-ins; NULL if |v| is OX_NONE or not constant. A constant that is
- * also a graph input is not constant: callers may override it. What a rule left to be computed is computed now, and
- * stays: any thread, once the graph is no longer edited. */
+ * also a graph input is not constant: callers may override it. A constant that a rule left to be computed is computed
+ * now, and kept. Any thread, once the graph is no longer edited. */
 const ox_tensor *ox_graph_const(const ox_graph *g, ox_id v);
-/* The same for those who want to know whether there is one, or its type, shape and size: it is computed for others
- * only, and data may be NULL. */
+/* The same for its existence, type, shape and size only: nothing is computed, and data may be NULL. */
 const ox_tensor *ox_graph_const_type(const ox_graph *g, ox_id v);
 /* |v|, or what it is a copy of in |g|: looks through Identities. */
 ox_id ox_graph_source(const ox_graph *g, ox_id v);
-/* value->init of |g|'s |v| with its data; NULL: there is none. */
+/* value->init of |v| with its data; NULL: none. */
 const ox_tensor *ox_graph_init(const ox_graph *g, ox_id v);
 
 /* ---- nodes ---- */
@@ -234,9 +234,9 @@ OX_NODISCARD ox_status *ox_graph_add_node(ox_graph *g, const char *op, const cha
 static inline ox_node *ox_graph_node(const ox_graph *g, ox_id n) { return &g->nodes[n]; }
 OX_NODISCARD ox_status *ox_node_set_input(ox_graph *g, ox_id node, uint32_t slot, ox_id value); /* grows n_in if needed */
 OX_NODISCARD ox_status *ox_node_set_output(ox_graph *g, ox_id node, uint32_t slot, ox_id value);
-/* The node becomes another operator; attributes and edges stay. */
+/* Changes the node's operator; attributes, inputs and outputs stay. */
 OX_NODISCARD ox_status *ox_node_become(ox_graph *g, ox_id node, const char *domain, const char *op);
-bool ox_node_has_output(const ox_node *n); /* one at least is not omitted */
+bool ox_node_has_output(const ox_node *n); /* at least one is not omitted */
 const ox_attr *ox_node_attr(const ox_node *n, const char *name); /* NULL: absent */
 OX_NODISCARD ox_status *ox_node_set_attr(ox_graph *g, ox_id node, const ox_attr *attr); /* copies the struct and name */
 OX_NODISCARD ox_status *ox_node_set_int(ox_graph *g, ox_id node, const char *name, int64_t v);
@@ -245,27 +245,27 @@ OX_NODISCARD ox_status *ox_node_set_str(ox_graph *g, ox_id node, const char *nam
 OX_NODISCARD ox_status *ox_node_set_ints(ox_graph *g, ox_id node, const char *name, const int64_t *v, size_t n);
 OX_NODISCARD ox_status *ox_node_set_floats(ox_graph *g, ox_id node, const char *name, const float *v, size_t n);
 void ox_node_remove_attr(ox_graph *g, ox_id node, const char *name);
-/* The node's input or output |slot| goes; those behind it move up by one. */
+/* Removes the node's input or output |slot|; later ones move up by one. */
 void ox_node_drop_input(ox_graph *g, ox_id node, uint32_t slot);
 void ox_node_drop_output(ox_graph *g, ox_id node, uint32_t slot);
-/* The same for the graph's own; the value stays, without that role. */
+/* The same for inputs and outputs of the graph; the value itself stays. */
 void ox_graph_drop_input(ox_graph *g, uint32_t at);
 void ox_graph_drop_output(ox_graph *g, uint32_t at);
-/* Marks dead, detaches inputs and outputs. Its outputs lose their producer. Bodies of its attributes die too. */
+/* Marks the node and its bodies dead and detaches it; its outputs lose their producer. */
 void ox_graph_remove_node(ox_graph *g, ox_id node);
 
 /* ---- edits ---- */
-/* Every user of |from| (nodes, bodies, and the graph's output list) now reads |to|. If |from| is a graph output, the
- * output keeps its name: |to| takes it over if it can (not itself an input, initializer or output, and optional
- * only if the output is), else an Identity node is put in between. */
+/* All uses of |from| (nodes, bodies, the graph's output list) become uses of |to|. If |from| is a graph output, the
+ * output keeps its name: |to| takes it over if it can (not itself an input, initializer or output, and optional only if
+ * the output is), else an Identity node is put in between. */
 OX_NODISCARD ox_status *ox_graph_replace_uses(ox_graph *g, ox_id from, ox_id to);
 /* True if replace_uses needs no Identity: rules that remove nodes ask this first. */
 bool ox_graph_can_replace(const ox_graph *g, ox_id from, ox_id to);
-/* |v| gets a made-up name; its old one is free. */
+/* Gives |v| a made-up name; its old one becomes free. */
 OX_NODISCARD ox_status *ox_graph_new_name(ox_graph *g, ox_id v);
-/* |v| gets the name of |from|, and that a made-up one. */
+/* Gives |v| the name of |from|, and |from| a made-up one. */
 OX_NODISCARD ox_status *ox_graph_take_name(ox_graph *g, ox_id v, ox_id from);
-/* Users of the node's output 0 read its input 0; the node is removed. */
+/* Replaces uses of the node's output 0 by its input 0 and removes the node. */
 OX_NODISCARD ox_status *ox_graph_bypass(ox_graph *g, ox_id node);
 /* Turns a value with a producer into a constant (folding): detaches the producer's slot. */
 OX_NODISCARD ox_status *ox_graph_make_const(ox_graph *g, ox_id value, const ox_tensor *t);
@@ -284,9 +284,9 @@ OX_NODISCARD ox_status *ox_graph_compact(ox_graph *g);
 OX_NODISCARD ox_status *ox_graph_verify(const ox_graph *g);
 /* A short dump for debugging, line by line; bodies are indented below their node. */
 void ox_graph_print(const ox_graph *g, void (*put)(void *ctx, const char *text), void *ctx);
-/* What messages call |n|: its name, else that of its first output, else "". */
+/* The name of |n| for messages: its own, else its first output's, else "". */
 const char *ox_node_label(const ox_graph *g, const ox_node *n);
-/* The |i|th body among a node's attributes, or NULL: for (uint32_t i = 0; (b = ox_node_body(n, i)); i++). */
+/* Body |i| of those among a node's attributes, or NULL: for (uint32_t i = 0; (b = ox_node_body(n, i)); i++). */
 ox_graph *ox_node_body(const ox_node *n, uint32_t i);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph/known.h - contents of small integer tensors as far as inference knows them: numbers, dimensions, or nothing.
- * So shapes get through the integer arithmetic that exporters write around Reshape and Slice. What an operator does to
- * such a content is in its file (ox_schema.known, refine), written with what is here. */
+ * graph/known.h - contents of small integer tensors as far as inference knows them: each element a number, a symbolic
+ * dimension, or unknown. So inference can follow shapes through the integer arithmetic that exporters write around
+ * Reshape and Slice. What an operator does to such contents is in its file (ox_schema.known, refine), written with
+ * these helpers. */
 #ifndef OX_GRAPH_KNOWN_H
 #define OX_GRAPH_KNOWN_H
 
@@ -20,31 +21,31 @@ typedef struct ox_known {
   const uint8_t *kind; /* ox_known_kind of each */
 } ox_known;
 
-/* What ox_schema.known and refine see of their node. known: output 0's content, in |arena|; NULL: nothing follows, or
- * out of memory. refine: fills in dimensions of output 0's shape that follow from partly known contents. Input 0 is
- * there. */
+/* What ox_schema.known and refine see of their node. known returns output 0's content, in |arena|; NULL: unknown, or
+ * out of memory. refine fills in dimensions of output 0's shape that follow from partly known contents. Input 0 is
+ * never omitted. */
 typedef struct ox_known_ctx {
   ox_arena *arena;
   const char *op;
   const void *attrs;           /* decoded */
   uint32_t n_in;
   const ox_type *const *types; /* per input; NULL: omitted */
-  const ox_known *const *in;   /* per input; NULL: nothing is known */
+  const ox_known *const *in;   /* per input; NULL: unknown */
 } ox_known_ctx;
 
 /* The content of |t|, or NULL if it is too large or of another type; in |a|. */
 const ox_known *ox_known_of_tensor(ox_arena *a, const ox_tensor *t);
-/* The tensor, if every element is a number; in |a|. NULL otherwise. */
+/* The tensor, in |a|, if every element is a number; else NULL. */
 const ox_tensor *ox_known_tensor(ox_arena *a, const ox_known *k);
 /* Its shape. */
 ox_shape ox_known_shape(const ox_known *k);
 
 /* ---- reading ---- */
-/* Input |i|, or NULL if it is omitted or nothing is known of it. */
+/* Input |i|'s content, or NULL if it is omitted or unknown. */
 static inline const ox_known *ox_known_in(const ox_known_ctx *c, uint32_t i) { return i < c->n_in ? c->in[i] : NULL; }
-/* Element |i|, if it is a number. */
+/* Reads element |i|; false if it is not a number. */
 bool ox_known_number(const ox_known *k, uint32_t i, int64_t *out);
-/* Element |i| as a dimension: a number from 0 on, a symbol, or -1. */
+/* Element |i| as a dimension: a number >= 0, a symbol, or -1. */
 int64_t ox_known_dim(const ox_known *k, uint32_t i);
 
 /* ---- making ---- */
@@ -58,7 +59,7 @@ void ox_known_push_dim(ox_known_list *l, int64_t dim);
 const ox_known *ox_known_keep(const ox_known_ctx *c, uint32_t dtype, bool scalar, const ox_known_list *l);
 /* The same content under another element type and shape of rank 0 or 1; NULL for NULL. */
 const ox_known *ox_known_as(const ox_known_ctx *c, const ox_known *k, uint32_t dtype, bool scalar);
-/* |out| learns the dimensions of |s| that it does not have; nothing if their ranks differ. */
+/* Fills in unknown dimensions of |out| from |s|; does nothing if their ranks differ. */
 void ox_known_fill(ox_shape *out, const ox_shape *s);
 
 #endif

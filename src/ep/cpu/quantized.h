@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/quantized.h - what rules for quantized graphs share: values between DequantizeLinear and QuantizeLinear, cuts
- * by Relu and Clip, biases, and the integer operator in the place of the QuantizeLinear. */
+ * ep/cpu/quantized.h - shared by the rules for quantized graphs: values between DequantizeLinear and QuantizeLinear,
+ * bounds by Relu and Clip, biases, and the integer operator that replaces the QuantizeLinear. */
 #ifndef OX_EP_CPU_QUANTIZED_H
 #define OX_EP_CPU_QUANTIZED_H
 
@@ -12,9 +12,9 @@ typedef struct ox_quant {
   uint32_t dtype;
 } ox_quant;
 
-/* |v| is dequantized; one scale, or with |channels| one for each along |axis|. */
+/* Whether |v| is dequantized, with one scale or, if |channels|, one for each channel along |axis|. Fills in |out|. */
 int ox_dequantized(const ox_rewrite *g, ox_id v, int64_t channels, int64_t axis, ox_quant *out);
-/* What the QuantizeLinear |node| makes, with one scale. */
+/* Whether |node| is a QuantizeLinear with one scale. Fills in |out| with its result. */
 int ox_quantizes(const ox_rewrite *g, ox_id node, ox_quant *out);
 
 /* A Relu or Clip in front of a quantization: its bounds in reals. */
@@ -28,12 +28,12 @@ typedef struct ox_bias {
   int64_t n;
 } ox_bias;
 
-/* |v| is a constant bias of |n| elements that int32 quanta can express, or OX_NONE. */
+/* Whether |v| is OX_NONE, or a constant bias of |n| elements that int32 can express. Fills in |out|. */
 int ox_bias_read(const ox_rewrite *g, ox_id v, int64_t n, ox_bias *out);
-/* It in quanta of both scales' products; OX_NONE if there is none. */
+/* Adds the bias as int32 in units of the product of both scales; *out is OX_NONE if there is none. */
 OX_NODISCARD ox_status *ox_bias_make(const ox_rewrite *g, const ox_bias *b, ox_id x_scale, ox_id w_scale, ox_id *out);
 
-/* An integer operator that is about to take the place of a QuantizeLinear; what guards of such rules capture. */
+/* An integer operator that is to replace a QuantizeLinear; guards of such rules capture it. */
 enum { OX_INTEGER_OP_IN = 98 };
 typedef struct ox_integer_op {
   const char *domain, *op;
@@ -41,18 +41,18 @@ typedef struct ox_integer_op {
   ox_quant y;
   ox_cut cut;
   ox_bias bias;
-  uint32_t bias_at; /* the slot for it; OX_NONE: there is none */
+  uint32_t bias_at; /* the bias's slot; OX_NONE: it has none */
   uint32_t n_in;
   ox_id in[OX_INTEGER_OP_IN]; /* with weights: their scale is input 4, that of the data input 1 */
 } ox_integer_op;
 
-/* Finds the node |ops| that feeds the QuantizeLinear |root|, looking through one Relu or Clip if |cuts|; no inputs yet.
- * 0: there is none, or this build cannot cut its integers. */
+/* Finds the node, one of |ops|, that feeds the QuantizeLinear |root|, looking through one Relu or Clip if |cuts|;
+ * leaves the inputs empty. Returns 0 if there is none, or if this build cannot bound its integers. */
 int ox_integer_op_find(const ox_rewrite *g, ox_id root, const char *ops, int cuts, ox_integer_op *out);
-/* One more value: its integers, scale and zero point. */
+/* Appends a value's integers, scale and zero point to the inputs. */
 void ox_integer_op_put(ox_integer_op *o, const ox_quant *x);
-/* apply of a rule: the root becomes the captured operator, with Max and Min behind it where the cut is not the type's
- * own. */
+/* A rule's apply: turns the root into the captured operator, followed by Max and Min where the bounds are tighter than
+ * the type's. */
 OX_NODISCARD ox_status *ox_integer_op_apply(const ox_rewrite *g, const ox_match *m);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/blocks/blocks_pass.h - which nodes compute on channels in blocks (docs/blocks.md). What an operator makes of
- * blocks is a row (ox_blocks_op); blocks_choose.c picks the nodes for which turning data around pays, blocks_edit.c
+ * ep/cpu/blocks/blocks_pass.h - which nodes compute on channels in blocks (docs/blocks.md). A row (ox_blocks_op) says
+ * what an operator does with blocks; blocks_choose.c picks the nodes for which converting the data pays, blocks_edit.c
  * rewrites them. */
 #ifndef OX_EP_CPU_BLOCKS_BLOCKS_PASS_H
 #define OX_EP_CPU_BLOCKS_BLOCKS_PASS_H
@@ -14,23 +14,23 @@ enum { OX_BLOCKS_LANES = 16, OX_BLOCKS_MAX_IN = 64 /* operands of a node */ };
 
 typedef struct ox_blocks_op ox_blocks_op;
 
-/* What becomes of a node in blocks. */
+/* How a node would run on blocks. */
 typedef struct ox_blocks_use {
-  const ox_blocks_op *op; /* NULL: the node cannot */
+  const ox_blocks_op *op; /* NULL: it cannot */
   uint64_t in;            /* bit i: input i has to be in blocks */
-  uint64_t out;           /* bit i: output i is in blocks then */
-  float gain;             /* ns that it saves, apart from turning data around */
-  bool wants;             /* a convolution: others follow, but do not ask for blocks */
+  uint64_t out;           /* bit i: output i is then in blocks */
+  float gain;             /* ns that it saves, conversions not counted */
+  bool wants;             /* it asks for blocks (a convolution); others only follow */
 } ox_blocks_use;
 
 /* An operator, or several that behave alike, as one row. */
 struct ox_blocks_op {
   const char *ops;    /* alternatives by '|' */
   const char *domain; /* NULL: ai.onnx */
-  /* Whether |node| can; fills in, out, gain and wants, which are 0. */
+  /* Whether |node| can run on blocks; sets in, out, gain and wants, which are preset to 0. */
   bool (*can)(const ox_rewrite *g, ox_id node, ox_blocks_use *u);
-  /* Makes |node| compute on blocks, but for the operands of |u->in| and the results of |u->out|: these are changed
-   * afterwards, so that their shapes can still be asked for. NULL: nothing is to be done. */
+  /* Makes |node| compute on blocks, except for the operands of |u->in| and the results of |u->out|, which are replaced
+   * afterwards so that their shapes can still be read. NULL: nothing to do. */
   ox_status *(*edit)(const ox_rewrite *g, ox_id node, const ox_blocks_use *u);
 };
 
@@ -42,9 +42,9 @@ extern const ox_blocks_op ox_blocks_conv_ops[], ox_blocks_wise_ops[], ox_blocks_
 
 /* Channels of a float32 tensor of rank 3 to 5 that could be in blocks, or 0. One channel never pays. */
 int64_t ox_blocks_channels(const ox_rewrite *g, ox_id v);
-/* Elements of |v| outside and in blocks; dimensions that are not known count as some usual number. */
+/* The number of elements of |v|, as it is or |in_blocks|; unknown dimensions count as a typical number. */
 double ox_blocks_elements(const ox_rewrite *g, ox_id v, bool in_blocks);
-/* ns that the unused lanes of |v| cost an operator that passes over it once. */
+/* The ns that the unused lanes of |v| cost an operator that reads it once. */
 double ox_blocks_waste(const ox_rewrite *g, ox_id v);
 
 /* ns for a float that is read and written once. */
@@ -52,9 +52,9 @@ double ox_blocks_waste(const ox_rewrite *g, ox_id v);
 
 /* ---- edits ---- */
 
-/* |v| with an axis of length 1 put in before |axis|. */
+/* Adds |v| with an axis of length 1 inserted before |axis|. */
 OX_NODISCARD ox_status *ox_blocks_unsqueeze(const ox_rewrite *g, ox_id v, int64_t axis, ox_id *out);
-/* |v|, of |shape|, in blocks: a ToBlocks, or a view. */
+/* Adds |v| in blocks: a ToBlocks, or a view. */
 OX_NODISCARD ox_status *ox_blocks_to(const ox_rewrite *g, ox_id v, ox_id *out);
 
 /* ---- the pass ---- */
