@@ -49,7 +49,7 @@ static ox_status *add_memories(ox_devices *d, ox_arena *a) {
 }
 
 static ox_status *make_stream(const ox_provider *p, void **out) {
-  void *stream = NULL; /* what a call that failed left here is nobody's */
+  void *stream = NULL; /* whatever a failed call left here is ignored */
   OX_TRY(p->api.stream_create(p->ep, &stream));
   *out = stream;
   return stream ? NULL : ox_fail(OX_FAIL, "stream_create returned no stream");

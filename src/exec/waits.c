@@ -31,7 +31,7 @@ static bool must_wait(const ox_context *c, const ox_step *s, const ox_step *writ
 }
 
 static ox_status *make_event(const ox_provider *p, void **out) {
-  void *event = NULL; /* what a call that failed left here is nobody's */
+  void *event = NULL; /* whatever a failed call left here is ignored */
   OX_TRY(p->api.event_create(p->ep, &event));
   *out = event;
   return event ? NULL : ox_fail(OX_FAIL, "event_create returned no event");

@@ -49,7 +49,7 @@ static uint64_t bytes_hash(const void *p, size_t n, uint64_t h) {
   return ox_hash(b, n, h);
 }
 
-/* Of a longer one, some bytes: weights differ in the first of them, and who has them alike compares the rest. */
+/* Of a longer one, only some bytes: weights usually differ early, and equal hashes are followed by a comparison. */
 static uint64_t const_hash(const ox_tensor *t) {
   const char *p = t->data;
   size_t n = p ? t->bytes : 0, step = n / (SAMPLED_CONST / 8);
@@ -65,7 +65,7 @@ static bool const_equal(const ox_tensor *a, const ox_tensor *b) {
          (!a->bytes || memcmp(a->data, b->data, a->bytes) == 0);
 }
 
-/* Nobody but |owner|'s nodes reads |v|. */
+/* Whether only |owner|'s nodes read |v|. */
 static bool read_by_owner(const ox_graph *g, ox_id v, uint16_t owner) {
   const ox_graph_value *value = &g->values[v];
   for (uint32_t i = 0; i < value->n_uses; i++)
@@ -73,7 +73,7 @@ static bool read_by_owner(const ox_graph *g, ox_id v, uint16_t owner) {
   return !value->n_inner_uses;
 }
 
-/* A file made of constants that only seem alike is given up, not compared each with each. */
+/* Gives up on a file made of constants whose hashes collide, instead of comparing each with each. */
 static ox_status *merge_consts(ox_graph *g, uint16_t owner, table *t) {
   uint64_t unlike = 0;
   for (ox_id v = 0, n = g->n_values; v < n && unlike <= (uint64_t)n * MANY_UNLIKE; v++) {
@@ -112,7 +112,7 @@ static uint64_t node_hash(const ox_node *n) {
   return ox_hash(n->in, n->n_in * sizeof *n->in, h + n->n_attrs);
 }
 
-/* The same results, as far as either has them. */
+/* Whether both have the same results, as far as either is known. */
 static bool node_equal(const ox_node *a, const ox_node *b) {
   if (a->op != b->op || a->domain != b->domain || a->n_in != b->n_in || a->n_out != b->n_out ||
       !ox_assigned_same(&a->assigned, &b->assigned) || memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0 ||

@@ -32,7 +32,7 @@ static bool push(ox_graph *g, todo *t, ox_id node) {
   return true;
 }
 
-/* Removes the unread among |t| and then those that fed them; what bodies read counts as fed. */
+/* Removes unread nodes of |t|, then nodes that only they read from; what bodies read counts as read. */
 static ox_status *drain(ox_graph *g, todo *t, uint32_t *n_removed) {
   while (t->n) {
     ox_id id = t->ids[--t->n];

@@ -16,7 +16,7 @@ typedef struct fold {
   uint32_t *n_folded, *n_held;
 } fold;
 
-/* The bytes the outputs would take; false if they are not known and the inputs are not small either. */
+/* The bytes that the outputs would take; false if they are unknown and the inputs are not small either. */
 static bool result_bytes(const ox_graph *g, const ox_node *n, size_t in_bytes, size_t *out_bytes) {
   *out_bytes = 0;
   for (uint32_t i = 0; i < n->n_out; i++) {

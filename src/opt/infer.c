@@ -48,7 +48,7 @@ static ox_status *note(ox_status *st, const ox_graph *g, const ox_node *n) {
 
 static bool type_unknown(const ox_type *t) { return t->kind == OX_TENSOR && !t->dtype && t->shape.rank < 0; }
 
-/* |to| learns from the declaration |was|. False if they contradict each other. */
+/* Fills in unknown parts of |to| from the declaration |was|. False if they contradict each other. */
 static bool merge_shape(ox_shape *to, const ox_shape *was, bool keep_names) {
   if (was->rank < 0) return true;
   if (to->rank < 0) {
@@ -140,7 +140,7 @@ static ox_status *gather_inputs(work *w, ox_graph *g, const ox_node *n, scope *s
 
 /* ---- bodies ---- */
 
-/* The inputs of a body learn from outside what its operator says holds for them. */
+/* Gives the inputs of a body the types that its operator says are certain. */
 static ox_status *enter(work *w, const ox_control_def *def, const ox_node *n, uint32_t version, ox_graph *b,
                         const node_io *io) {
   if (!def || !def->enter) return NULL;
@@ -170,7 +170,7 @@ static ox_status *infer_bodies(work *w, const ox_node *n, scope *s) {
   return NULL;
 }
 
-/* The operator's own inference. Counts and types of inputs are checked without mercy: rules rely on them. */
+/* The operator's own inference. Counts and types of inputs are always checked, since rules rely on them. */
 static ox_status *ask_op(work *w, ox_graph *g, const ox_node *n, node_io *io) {
   uint32_t version;
   io->schema = ox_node_schema(g->model, n, &version), io->attrs = NULL;

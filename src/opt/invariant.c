@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opt/invariant.c - what a Loop or Scan carries from step to step but never changes is read from outside instead:
- * nothing is copied, and weights that frameworks hand in so (while loops of TensorFlow) are constants in the body. */
+ * nothing is copied, and weights that frameworks pass in this way (TensorFlow's while loops) are constants in the
+ * body. */
 #include "graph/control.h"
 #include "graph/registry.h"
 #include "opt/opt.h"
 
-/* The body hands its input on as it came. */
+/* Whether the body passes its input on unchanged. */
 static bool unchanged(const ox_graph *g, const ox_node *n, const ox_graph *b, const ox_carried *c, uint32_t i) {
   ox_id in = n->in[c->node_in + i], arg = b->inputs[c->body_in + i];
   if (in == OX_NONE || b->values[arg].init || b->values[arg].type.optional || g->values[in].type.optional) return false;

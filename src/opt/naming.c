@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/naming.c - see naming.h. Nobody says what an edited node computes, but the rule must be right for all who were
- * not edited: what such a reader gets is what it got before. So a value with such a reader, or that is an output of the
+ * opt/naming.c - see naming.h. What an edited node computes is unknown, but the rule must be right for all nodes that
+ * were not edited: such a reader gets what it got before. So a value with such a reader, or that is an output of the
  * graph, still is what its name says, or, if the reader came from another value, what that one's name says. (What a
  * rule changes far above the place where it mends it, behind nodes that it leaves alone, is not seen.) */
 #include "opt/naming.h"
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Somebody who was not edited reads |v|. */
+/* Whether a node that was not edited reads |v|. */
 static bool read_outside(const ox_naming *n, const ox_graph *g, ox_id v) {
   const ox_graph_value *value = &g->values[v];
   for (uint32_t i = 0; i < value->n_uses; i++)

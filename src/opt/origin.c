@@ -18,7 +18,7 @@ static void add_name(ox_origin *o, const char *name) {
   if (o->n_names < OX_ORIGIN_NAMES) o->names[o->n_names++] = name;
 }
 
-/* What |node| does the work of. */
+/* The names of the nodes whose work |node| does. */
 static void add_names(ox_origin *o, const ox_graph *g, ox_id node) {
   const ox_node *n = &g->nodes[node];
   for (uint32_t i = 0; i < n->n_from; i++) add_name(o, n->from[i]);

@@ -53,7 +53,7 @@ static ox_status *load_bytes(const ox_program_opts *o, const ox_graph_view *view
     return ox_fail(OX_FAIL, "it does not hold the program of this part");
   if (head.bytes != n - sizeof head || !same(head.content, digest_of(bytes, n - sizeof head)))
     return ox_fail(OX_FAIL, "its content is damaged");
-  ox_program *loaded = NULL; /* what a call that failed left here is nobody's */
+  ox_program *loaded = NULL; /* whatever a failed call left here is ignored */
   OX_TRY(o->provider->api.load(o->provider->ep, view, bytes, n - sizeof head, &loaded));
   *out = loaded;
   return loaded ? NULL : ox_fail(OX_FAIL, "the provider returned no program");

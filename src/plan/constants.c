@@ -32,7 +32,7 @@ static ox_status *set_fixed(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor 
   return NULL;
 }
 
-/* Of a packed constant the kernel sees the type and the shape. */
+/* Of a packed constant the kernel sees only type and shape. */
 static ox_status *set_hollow(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor *t) {
   ox_tensor *copy = OX_ARENA_NEW(&p->arena, ox_tensor);
   if (!copy) return ox_oom();
@@ -91,8 +91,8 @@ void ox_constants_release(ox_plan *p) {
 
 /* ---- alignment ---- */
 
-/* Constants that some kernel reads at run time are there from now on, and move to aligned memory, unless all readers
- * take them bytewise. */
+/* Makes constants that kernels read at run time available, in aligned memory unless all readers can take them
+ * unaligned. */
 static ox_status *align_const(ox_plan *p, ox_id v, bool bytewise) {
   const ox_tensor *t = p->consts[v] ? (p->consts[v] = ox_graph_const(p->graph, v)) : NULL;
   if (!t || t->kind != OX_TENSOR || !t->bytes || bytewise || ox_tensor_aligned(t)) return NULL;
@@ -102,7 +102,7 @@ static ox_status *align_const(ox_plan *p, ox_id v, bool bytewise) {
   copy->data = ox_arena_copy(&p->arena, t->data, t->bytes);
   if (!copy->data) return ox_oom();
   p->consts[v] = copy;
-  ox_constant_drop(p->graph, t); /* whoever still reads the raw bytes gets them from the file again */
+  ox_constant_drop(p->graph, t); /* a later read of the raw bytes gets them from the file again */
   return NULL;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/device_arena.c - see device_arena.h. One list of pieces, by region and address: the best free one that fits is
- * cut, neighbours that are free become one. */
+ * plan/device_arena.c - see device_arena.h. One list of pieces, by region and address: the best free piece that fits is
+ * cut, and free neighbours are merged. */
 #include "plan/device_arena.h"
 
 #include <pthread.h>
@@ -97,7 +97,7 @@ static ox_status *try_region(ox_device_arena *a, size_t bytes, void **out_data) 
                    a->opts.limit);
   ox_status *st = a->api->memory_alloc(a->ep, a->memory, bytes, out_data);
   if (!st && !*out_data) st = ox_fail(OX_OUT_OF_MEMORY, "no memory");
-  if (st) *out_data = NULL; /* what a call that failed left there is nobody's */
+  if (st) *out_data = NULL; /* whatever a failed call left there is ignored */
   return st;
 }
 
@@ -185,7 +185,7 @@ void ox_device_arena_stats(ox_device_arena *a, ox_memory_stats *out) {
 void ox_device_arena_release(ox_device_arena *a) {
   /* acq_rel: the last holder sees every use by the others */
   if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
-  for (size_t i = 0; i < a->n; i++) a->pieces[i].used = false; /* whoever still had one is gone */
+  for (size_t i = 0; i < a->n; i++) a->pieces[i].used = false; /* no user of a block is left */
   while (a->n) {
     size_t bytes = 0, end = a->n;
     size_t i = end - 1;

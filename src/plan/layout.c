@@ -7,7 +7,7 @@
 #include "base/macros.h"
 #include "graph/registry.h"
 
-/* For each value of the graph, as far as one was needed: the same with channels last. */
+/* For each value of the graph: the same with channels last, where that was needed. */
 typedef struct {
   ox_graph *g;
   ox_id *last;
@@ -23,7 +23,7 @@ static ox_status *make_room(layouts *l) {
   return NULL;
 }
 
-/* out = Transpose(in), from channels first to last or back. Nobody's yet. */
+/* out = Transpose(in), from channels first to last or back; the node has no owner yet. */
 static ox_status *add_transpose(ox_graph *g, ox_id in, ox_id out, bool to_last) {
   int64_t perm[OX_MAX_RANK];
   ox_id node;
@@ -82,7 +82,7 @@ static bool wants_last(const ox_graph *g, const ox_node *n, const ox_provider *p
   return p->api.layout(p->ep, n->domain, n->op) == OX_LAYOUT_NHWC;
 }
 
-/* Transposes that nobody reads any more. */
+/* Transposes that are not read any more. */
 static void drop_unread(ox_graph *g, uint32_t first) {
   for (ox_id i = first; i < g->n_nodes; i++)
     if (!g->nodes[i].dead && !ox_graph_use_count(g, g->nodes[i].out[0])) ox_graph_remove_node(g, i);

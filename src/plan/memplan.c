@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/memplan.c - walks the steps in order: an item takes the smallest hole that holds it, or extends the slab.
- * Ends are kept in a heap, holes in an array sorted by offset (few holes exist at a time).
- *
- * That can leave a large item no hole that it fits where smaller ones lie about. So if the slab is larger than what
- * lives at once, and there are not too many items, they are placed again, the largest first, each as low as it goes;
- * the smaller slab of the two is taken. */
+ * plan/memplan.c - walks the steps in order: an item takes the smallest hole that holds it, or extends the slab. Ends
+ * are kept in a heap, holes in an array sorted by offset (few holes exist at a time). With this order small items can
+ * leave no hole that a large one fits. So if the slab is larger than what lives at once, and there are not too many
+ * items, they are placed again, the largest first, each at the lowest possible offset; the smaller of the two slabs is
+ * taken. */
 #include "plan/memplan.h"
 
 #include <stdlib.h>
@@ -94,7 +93,7 @@ static bool place(planner *p, ox_lifetime *item) {
 
 /* ---- the largest first ---- */
 
-enum { MOST_AGAIN = 1024 /* items: placing them takes time like the square */ };
+enum { MOST_AGAIN = 1024 /* items: placing them takes quadratic time */ };
 
 typedef struct {
   const ox_lifetime *item;
@@ -120,7 +119,8 @@ static size_t lowest(const placed *all, size_t i) {
   return at;
 }
 
-/* Sets the offsets and *end if the slab is smaller so. It never overflows: it stops before it reaches the old end. */
+/* Sets the offsets and *end if that makes the slab smaller. It cannot overflow, since it stops before it reaches the
+ * old end. */
 static ox_status *place_again(ox_alloc alloc, ox_lifetime *items, size_t n, size_t *end) {
   placed *all = ox_new(alloc, n * sizeof *all);
   if (!all) return ox_oom();

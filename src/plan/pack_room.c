@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/pack_room.c - see pack_room.h. A shared block is as large as all before it together: what is never used is at
- * most as much as what is, and untouched but for a huge page. */
+ * plan/pack_room.c - see pack_room.h. A shared block is as large as all before it together, so at most half of the
+ * memory is unused, and that is untouched except for a huge page. */
 #include "plan/pack_room.h"
 
 #include "base/cksize.h"
@@ -10,13 +10,13 @@
 typedef struct ox_pack_block {
   struct ox_pack_block *next;
   char *data;
-  size_t bytes, touched; /* up to where its pages are there */
+  size_t bytes, touched; /* the end of the pages that are mapped */
 } ox_pack_block;
 
 enum {
   LEAST = 256 << 10,
   MOST = 8 << 20,
-  ALONE = 2 << 20 /* of this size on, a block of its own: what is left of a shared one would be too much */
+  ALONE = 2 << 20 /* from this size on, a block of its own, since the rest of a shared one would be too large */
 };
 
 void ox_pack_room_init(ox_pack_room *r, ox_alloc alloc) {

@@ -72,7 +72,7 @@ bool ox_packed_claim(ox_packed *f, int64_t *out_unit) {
 }
 
 void ox_packed_finish(ox_packs *p, ox_packed *f) {
-  /* acq_rel: the last one has seen what all others wrote, and hands it on by |ready| */
+  /* acq_rel: the last one sees what all others wrote, and publishes it by |ready| */
   if (atomic_fetch_add_explicit(&f->done, 1, memory_order_acq_rel) + 1 < f->n_units) return;
   pthread_mutex_lock(&p->lock);
   atomic_store_explicit(&f->ready, true, memory_order_release);

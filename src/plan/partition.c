@@ -30,7 +30,7 @@ typedef struct {
 
 static bool is_free(const ox_node *n) { return n->assigned.owner == OX_NO_OWNER; }
 
-/* What its operator refuses is nobody's: it is an error if it runs. */
+/* A node that its operator rejects has no owner: it is an error if it runs. */
 static bool is_asked_about(const ox_node *n) { return is_free(n) && !n->refused; }
 
 static ox_status *keep_refusal(ox_claims *c, size_t node, const char *why) {
@@ -47,7 +47,7 @@ static ox_status *keep_refusal(ox_claims *c, size_t node, const char *why) {
   return NULL;
 }
 
-/* A node that a provider put into a part of its own making. */
+/* A node that a provider put into a part by claim_part. */
 typedef struct {
   uint64_t key; /* owner and part */
   ox_id node;
@@ -95,7 +95,7 @@ static ox_status *check_part(ox_claims *c, const size_t *nodes, size_t n) {
   return ox_status_note(st, "claim_part");
 }
 
-/* What was claimed and can be served is assigned. */
+/* Assigns what was claimed and can be served. */
 static ox_status *assign(question *q) {
   size_t taken = 0;
   const ox_claims *c = &q->claims;
@@ -171,7 +171,7 @@ static bool by_host(const ox_model *m, const ox_node *n) {
   return n->refused || (s && ((s->traits & (OX_VIEW | OX_CONTROL)) || ox_node_body(n, 0)));
 }
 
-/* What the host does by itself: pointers (views) and the walk through bodies. */
+/* What the host does itself: views and the walk through bodies. */
 static void assign_host(ox_graph *g) {
   for (ox_id i = 0; i < g->n_nodes; i++) {
     ox_node *n = &g->nodes[i];
@@ -186,7 +186,7 @@ static void assign_host(ox_graph *g) {
   }
 }
 
-/* What |owner| claimed is free again. */
+/* Frees what |owner| claimed. */
 static void unassign(ox_graph *g, uint16_t owner) {
   ox_graph *b;
   for (ox_id i = 0; i < g->n_nodes; i++) {
@@ -213,7 +213,7 @@ static uint64_t kind_of(const ox_node *n) {
   return n->assigned.claim == OX_CLAIM_FUSED && !n->assigned.part ? n->assigned.owner : 0;
 }
 
-/* Of what |owner| claimed of the main graph it keeps some programs; bodies are not divided. */
+/* Frees those programs of the main graph that |owner| is not to have; bodies are not divided. */
 static ox_status *keep_some(ox_graph *g, uint16_t owner, const char *list) {
   ox_parts *parts;
   OX_TRY(ox_parts_create(g, g->model->alloc, &parts));
@@ -248,8 +248,9 @@ static ox_status *extract_one(ox_graph *g, const ox_provider *providers, size_t 
   return NULL;
 }
 
-/* Nothing but views: the host leaves their bytes where they are, on a device too, where a program would copy them. Not
- * of the graph's inputs, which a caller may have there, while they are the host's to others. */
+/* Whether a group is views alone: the host leaves their bytes in place, also on a device, where a program would copy
+ * them. Not for views of the graph's inputs, which a caller may have on the device while other readers see them in host
+ * memory. */
 static bool only_views(const ox_graph *g, const ox_provider *providers, const ox_id *nodes, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const ox_node *node = &g->nodes[nodes[i]];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plan/parts.c - groups as a union-find whose members form a ring, in a topological order of the contracted graph.
- *
  * Groups can be joined if no path leaves them and comes back. Such a path only visits groups whose rank lies between
- * theirs, so the search ends there; what it reached must stand behind the joined group from then on, the rest of that
+ * theirs, so the search ends there; what it reached must come after the joined group from then on, the rest of that
  * span before it (the reordering of Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic
  * graphs", 2007, for a contraction instead of a new edge). Along a chain of nodes the span is a few groups long. */
 #include "plan/parts.h"
@@ -128,8 +127,8 @@ static joint joint_of(const ox_parts *p, const uint32_t *roots, size_t n) {
   return j;
 }
 
-/* Marks what can be reached from the joint without entering it, up to its last rank. A node outside of it that leads
- * back into it, or OX_NONE if there is none. Two rounds: 2k for members, 2k + 1 for what was reached. */
+/* Marks what can be reached from the joint group without entering it, up to its last rank. Returns a node outside that
+ * leads back into it, or OX_NONE. Two rounds: 2k for members, 2k + 1 for what was reached. */
 static ox_id way_back(ox_parts *p, const joint *j) {
   uint32_t depth = 0, member = ++p->round, reached = ++p->round;
   for (size_t i = 0; i < j->n; i++) p->mark[j->roots[i]] = member, p->stack[depth++] = j->roots[i];
@@ -150,7 +149,8 @@ static ox_id way_back(ox_parts *p, const joint *j) {
 
 static void put(ox_parts *p, uint32_t rank, uint32_t root) { p->at_rank[rank] = root, p->rank[root] = rank; }
 
-/* One group of the joint's; its span is ordered anew: what was not reached, the group, what was. After way_back. */
+/* Merges the joint's groups into one and reorders the span: what was not reached, the group, what was reached. After
+ * way_back. */
 static void contract(ox_parts *p, const joint *j) {
   uint32_t reached = p->round, to = j->low, held = 0, whole = j->roots[0];
   for (size_t i = 1; i < j->n; i++) {

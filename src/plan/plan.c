@@ -36,7 +36,7 @@ static bool is_whole(const ox_kernel *k) {
 static ox_status *create_kernel(builder *b, ox_unit *u) {
   ox_plan *p = b->plan;
   ox_graph_view view = {.graph = p->graph, .nodes = &u->node, .n_nodes = 1};
-  ox_kernel *kernel = NULL; /* what a call that failed left here is nobody's */
+  ox_kernel *kernel = NULL; /* whatever a failed call left here is ignored */
   OX_TRY(u->owner->api.kernel_create(u->owner->ep, &view, 0, &kernel));
   bool whole = is_whole(kernel);
   if (whole) u->kernel = kernel;

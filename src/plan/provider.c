@@ -43,7 +43,7 @@ static ox_status *read_limit(const ox_ep_api *api, const char *value, size_t *ou
   return NULL;
 }
 
-/* One option; |*out_ours|: it was of the host's own. */
+/* Reads one option; |*out_ours|: it is one that the host handles. */
 static ox_status *read_own(const ox_ep_api *api, const char *key, const char *value, ox_arena_request *r,
                            bool *out_ours) {
   *out_ours = strcmp(key, OX_PARTS_OPTION) == 0;
@@ -107,7 +107,7 @@ ox_status *ox_provider_take(const ox_provider *p, uint32_t memory, size_t bytes,
   *out_data = NULL;
   ox_status *st = a ? ox_device_arena_take(a, bytes, out_data) : p->api.memory_alloc(p->ep, memory, bytes, out_data);
   if (!st && bytes && !*out_data) st = ox_fail(OX_OUT_OF_MEMORY, "no memory");
-  if (st) *out_data = NULL; /* what a call that failed left there is nobody's */
+  if (st) *out_data = NULL; /* whatever a failed call left there is ignored */
   return ox_status_note(st, "provider '%s', %zu bytes of its memory '%s'", p->api.name, bytes,
                         p->api.memories[memory - 1].name);
 }

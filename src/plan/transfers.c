@@ -16,7 +16,7 @@ bool ox_node_is_copy(const ox_node *n) { return strcmp(n->op, OX_COPY_OP) == 0 &
 const char *ox_transfer_name(const ox_graph *g, ox_id v) {
   while (g->values[v].producer != OX_NONE && ox_node_is_copy(ox_graph_node(g, g->values[v].producer)))
     v = ox_graph_node(g, g->values[v].producer)->in[0];
-  for (uint32_t i = 0; i < g->values[v].n_uses; i++) { /* an output of the graph left its name to the host's copy */
+  for (uint32_t i = 0; i < g->values[v].n_uses; i++) { /* an output of the graph gave its name to the host's copy */
     const ox_node *n = ox_graph_node(g, g->values[v].uses[i].node);
     if (ox_node_is_copy(n) && g->values[n->out[0]].is_output) return g->values[n->out[0]].name;
   }
@@ -116,7 +116,7 @@ static ox_graph *next_reader(const ox_graph *g, ox_id v, ox_graph *at, ox_id *ou
   return NULL;
 }
 
-/* Some body wants |v| in host memory. */
+/* Whether some body wants |v| in host memory. */
 static bool bodies_read_on_host(const ox_graph *g, ox_id v) {
   ox_id s;
   if (!g->values[v].n_inner_uses) return false;
@@ -125,7 +125,7 @@ static bool bodies_read_on_host(const ox_graph *g, ox_id v) {
   return false;
 }
 
-/* Bodies that read |v| where it lies were given |copy| with all others: they get |v| back. */
+/* Gives |v| back to bodies that read it where it lies, which got |copy| with all the others. */
 static void keep_for_bodies(ox_graph *g, ox_id v, ox_id copy) {
   ox_id s;
   for (ox_graph *b = next_reader(g, copy, g->model->graphs, &s); b; b = next_reader(g, copy, b->next, &s)) {
@@ -148,7 +148,7 @@ static ox_status *add_copy(work *w, ox_id v, uint32_t memory, ox_id to) {
   return NULL;
 }
 
-/* Every reader of |v| that is not at home in its memory reads a copy in host memory instead: |*out_copy|. */
+/* Makes every reader of |v| that does not use its memory read a copy in host memory instead: |*out_copy|. */
 static ox_status *copy_to_host(work *w, ox_id v, ox_id *out_copy) {
   ox_graph *g = w->g;
   OX_TRY(ox_graph_add_value(g, g->values[v].name, out_copy));
@@ -168,7 +168,7 @@ static ox_status *copy_to_host(work *w, ox_id v, ox_id *out_copy) {
   return NULL;
 }
 
-/* Readers of |v|, which lies in host memory, in device |memory| read a copy there. */
+/* Makes readers of the host value |v| that want it in device |memory| read a copy there. */
 static ox_status *copy_to_device(work *w, ox_id v, uint32_t memory) {
   ox_graph *g = w->g;
   ox_id copy;
@@ -222,7 +222,7 @@ static ox_status *settle_value(work *w, ox_id v) {
 
 static ox_status *settle_graph(work *w);
 
-/* |v|, which lies on a device, is copied to the host whatever bodies do. */
+/* Copies |v|, which lies on a device, to the host, whatever bodies need. */
 static ox_status *goes_home(const work *w, ox_id v, bool *out) {
   const ox_graph_value *value = &w->g->values[v];
   *out = value->is_output && !w->branch;
@@ -234,7 +234,7 @@ static ox_status *goes_home(const work *w, ox_id v, bool *out) {
   return NULL;
 }
 
-/* Some reader of stand-in |s| may want it in |memory|: a node there, a view, a body further in. */
+/* Whether some reader of stand-in |s| may want it in |memory|: a node there, a view, a nested body. */
 static ox_status *wanted_in(const work *w, ox_id s, uint32_t memory, bool *out) {
   const ox_graph_value *v = &w->g->values[s];
   *out = v->n_inner_uses > 0;
@@ -270,7 +270,7 @@ static uint32_t common_memory(const ox_node *n, uint32_t k) {
   return memory;
 }
 
-/* The bodies of node |id|, and its outputs: they lie where every body leaves them. */
+/* Settles the bodies of node |id|, and its outputs, which lie where all bodies leave them. */
 static ox_status *settle_branches(work *w, ox_id id) {
   ox_graph *b, *g = w->g;
   for (uint32_t i = 0; (b = ox_node_body(&g->nodes[id], i)); i++) OX_TRY(settle_branch(w, b));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/all_values.c - see all_values.h. Names are listed before the optimizer works, which keeps them true
- * (opt/naming.h), and looked up when it is done: so it does the same as it always does. */
+ * session/all_values.c - see all_values.h. Names are listed before the optimizer runs, which keeps them true
+ * (opt/naming.h), and looked up afterwards, so that the optimizer does the same as without. */
 #include "session/all_values.h"
 
 static void add_names(ox_value_names *names, const ox_graph *g, const ox_node *n) {

@@ -32,7 +32,7 @@ static bool is_same(const char *a, const char *b) {
 
 enum { MOST_NAME = 128 };
 
-/* The next of names with '|' between them; false: there are no more. Longer ones are of nobody. */
+/* The next of names separated by '|'; false: past the last. No provider has a longer name. */
 static bool next_name(const char **list, char out[MOST_NAME]) {
   while (**list == '|') ++*list;
   size_t n = strcspn(*list, "|");
@@ -70,7 +70,7 @@ static size_t list_candidates(ox_env *env, const char *among, const char **out) 
   return n;
 }
 
-/* Whoever names a provider expects it to be tried. */
+/* A provider that was named is expected to be tried. */
 static void warn_of_absent(ox_env *env, const char *among) {
   char one[MOST_NAME];
   for (const char *p = among; p && next_name(&p, one);) {
@@ -82,8 +82,8 @@ static void warn_of_absent(ox_env *env, const char *among) {
 
 /* ---- what is remembered ---- */
 
-/* All that decides how fast the providers are: the model's own bytes (weights in other files are as large as it says),
- * how it is loaded, who is there, in which version, on which device and library. */
+/* All that determines how fast the providers are: the model's own bytes (which say how large weights in other files
+ * are), how it is loaded, which providers there are, in which versions, on which devices and libraries. */
 static ox_status *task_of(ox_env *env, const ox_model_source *from, const ox_session_opts *o,
                           const char *const *providers, size_t n, char *out, size_t n_out) {
   ox_digest d = ox_digest_init();
@@ -148,7 +148,7 @@ static int by_time(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* What stands first is the choice. Who gains little does not stand before the CPU. */
+/* The first is the choice. One that gains little does not come before the CPU. */
 static ox_status *remember(ox_env *env, const char *path, const char *task, ox_trial_result *r, size_t n) {
   ox_tune_way ways[OX_MOST_TRIALS];
   ox_tune *t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/auto_trial.c - one provider after the other beside the CPU: see auto.h. */
+ * session/auto_trial.c - measures one provider after the other against the CPU: see auto.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static void drop(const trials *t, ox_value **out) {
   for (size_t i = 0; i < t->n_out; i++) ox_value_release(out[i]), out[i] = NULL;
 }
 
-/* Some 20 ms of runs; the first finds the caches of another and does not count. */
+/* About 20 ms of runs; the first finds another's data in the caches and does not count. */
 static ox_status *turn(const trials *t, trial *x, ox_value **out) {
   double ns;
   int64_t end = ox_clock_ns() + TURN_NS;
@@ -135,7 +135,7 @@ static double median(trial *x) {
   return x->n ? x->times[x->n / 2] : INFINITY;
 }
 
-/* |x| beside the CPU, in turns: how many times the CPU's time it takes. */
+/* The time of |x| relative to the CPU's, measured in turns. */
 static ox_status *race(trials *t, trial *x, double *out_ratio, double *out_cpu_ns) {
   ox_value **out = calloc(t->n_out + 1, sizeof *out);
   ox_status *st = out ? NULL : ox_oom();
@@ -238,7 +238,7 @@ static part *part_of(const trial *x, part *parts, size_t n, const char *name) {
   return NULL;
 }
 
-/* What each row of the CPU's placement takes goes to the programs that have its nodes, in equal shares. */
+/* Adds the time of each row of the CPU's placement to the programs that have its nodes, in equal shares. */
 static void add_cpu_times(const trials *t, const trial *x, part *parts, size_t n) {
   ox_node_time e;
   for (size_t i = 0; ox_session_profile_event(t->cpu.s, i, &e); i++) {
@@ -283,7 +283,8 @@ static void note(const trials *t, const char *provider, const char *what) {
   ox_log_write(&log, OX_LOG_INFO, "auto: provider %s: %s", provider, what);
 }
 
-/* |provider| with |parts| (NULL: all): adds a result. Errors stay here: it is no candidate then. */
+/* Adds the result of |provider| with |parts| (NULL: all). If it fails, it is no candidate; the error goes no
+ * further. */
 static void try_one(trials *t, const char *provider, const char *parts, ox_trial_result *results, size_t *n,
                     char *losers, size_t n_losers) {
   trial x = {0};

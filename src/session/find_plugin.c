@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/find_plugin.c - see find_plugin.h. The working directory and the loader's own paths are no places to look:
- * what runs in this process is chosen by who installed the library or set the variable. */
+ * session/find_plugin.c - see find_plugin.h. The working directory and the loader's own paths are not searched: only
+ * whoever installed the library or set the variable chooses what runs in this process. */
 #define _GNU_SOURCE /* dladdr, realpath */
 #include "session/find_plugin.h"
 
@@ -18,7 +18,7 @@ static bool is_word(const char *name) {
   return n > 0 && n < 64 && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == n;
 }
 
-/* Folders may be one under two names. */
+/* Two names may be the same folder. */
 static bool was_there(const ox_plugin_search *s, const char *folder) {
   size_t n = strlen(folder);
   for (const char *p = strstr(s->looked, folder); p; p = strstr(p + n, folder))
@@ -64,7 +64,7 @@ static char *own_folder(void) {
   return path;
 }
 
-/* The command is called as the folder of its plug-ins is. */
+/* The command has the same name as the folder of its plug-ins. */
 static bool is_folder(const char *path) {
   struct stat s;
   return stat(path, &s) == 0 && S_ISDIR(s.st_mode);

@@ -108,8 +108,8 @@ static ox_status *improve(ox_session *s, rulebook *r) {
   return ox_optimize(s->model, &r->o);
 }
 
-/* Every node gets an owner, whose rules run; what is claimed as programs becomes nodes with bodies, and copies go where
- * memories differ. What goes by one of the names |kept| is an output then. */
+/* Gives every node an owner and runs the owners' rules; turns what is claimed as programs into nodes with bodies, and
+ * adds copies where memories differ. Values with one of the names |kept| become outputs. */
 static ox_status *divide(ox_session *s, rulebook *r, const ox_value_names *kept) {
   OX_TRY(ox_partition(s->model, s->providers, s->n_providers));
   for (size_t i = 0; i < s->n_providers; i++) OX_TRY(ox_optimize_owned(s->model, &r->o, (uint16_t)(i + 1)));
@@ -141,8 +141,8 @@ static ox_status *fix_dims(ox_model *m, const ox_session_opts *o) {
   return NULL;
 }
 
-/* Sessions share the env's pool, unless they bring one; who asks for fewer threads uses a part of it, who asks for more
- * gets a pool of its own. */
+/* Sessions share the env's pool, unless they bring one. One that asks for fewer threads uses a part of it, one that
+ * asks for more gets a pool of its own. */
 static ox_status *choose_pool(ox_session *s, const ox_session_opts *o) {
   ox_pool *given = o->pool ? o->pool : s->env->pool;
   uint32_t n_threads = o->n_threads;
@@ -195,7 +195,7 @@ static ox_status *make_plan(ox_session *s, const ox_session_opts *o) {
   return ox_placement_require(s, o->require, o->n_require);
 }
 
-/* All that happens between the graph as it came and the plan. */
+/* Everything between the graph as it was read and the plan. */
 static ox_status *optimize(ox_session *s, const ox_session_opts *o, const ox_value_names *kept) {
   rulebook r;
   open_rulebook(s, o, &r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session/memory_limit.c - see memory_limit.h. A model of a hundred bytes that asks for gigabytes is an accident or an
  * attack more often than not; one that brings many bytes itself may need many times as much. So by default a session
- * gets a fixed sum, and some hundred times what it was given, but never all that there is. */
+ * gets a fixed amount plus some hundred times what it was given, but never all of the memory. */
 #include "session/memory_limit.h"
 
 #include <string.h>

@@ -110,7 +110,7 @@ int ox_session_placement(const ox_session *s, size_t i, ox_placement *out) {
   return 1;
 }
 
-/* The node that makes |v|: behind a copy the one whose output it copies, within a program the very node. */
+/* The node that computes |v|: for a copy, the node whose output it copies; in a program, the node inside it. */
 static const ox_node *maker(const ox_graph *g, ox_id v) {
   for (;;) {
     const ox_graph_value *value = &g->values[v];

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/provider_names.c - what providers are called, here and in ONNX Runtime, and how to have them: the one table.
- */
+ * session/provider_names.c - the one table of providers' names, here and in ONNX Runtime, and of what to install. */
 #include <string.h>
 #include <strings.h>
 
 #include "base/macros.h"
 #include "onyx/onyx.h"
 
-/* The maker's library has ONNX Runtime's interface. */
+/* The vendor's library has ONNX Runtime's interface. */
 #define VENDOR(name_, ort_name_, aliases_, get_) \
   { .name = name_, .ort_name = ort_name_, .aliases = aliases_, .get = get_, .foreign = 1 }
 /* There is none that could be loaded here. */
@@ -16,7 +15,8 @@
 #define NO_LIBRARY "its maker has no library for Linux that could be loaded"
 #define OURS "the CPU's provider has its operators: drop the name"
 
-/* Those of GPUs first, of CPUs last, as ONNX Runtime orders them. Each may have "ExecutionProvider" behind it. */
+/* Providers for GPUs first, for CPUs last, in ONNX Runtime's order. Each name may have the suffix
+ * "ExecutionProvider". */
 static const ox_provider_info rows[] = {
     VENDOR("tensorrt-rtx", "NvTensorRTRTXExecutionProvider", "NvTensorRtRtx",
            "pip install onnxruntime-ep-nv-tensorrt-rtx"),

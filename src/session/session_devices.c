@@ -15,7 +15,7 @@ typedef struct place {
 } place;
 
 typedef struct ox_call_devices {
-  ox_placed placed; /* first: its function finds the rest behind it */
+  ox_placed placed; /* first, since its function finds the rest by it */
   ox_call *call;
   ox_placed_value *in, *out;
   ox_value **staged; /* per input: a copy on the host */

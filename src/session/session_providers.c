@@ -11,7 +11,7 @@
 
 /* ---- custom operators ---- */
 
-/* What is in none of the built-in tables has a provider of its own; it finds them in the services it was made with. */
+/* Operators of no built-in table have a provider of their own, which finds them in its services. */
 static ox_status *create_custom(const ox_ep_host *host, const ox_options *opts, ox_ep **out_ep) {
   (void)opts;
   const ox_ep_services *s = host->host_data;
@@ -43,8 +43,7 @@ static ox_status *with_tuning(ox_session *s, const ox_session_opts *o, const ox_
   return NULL;
 }
 
-/* Where the provider's blocks come from: shared memories of the caller's, then arenas of its own, if it is to have
- * some. */
+/* Sets where the provider's blocks come from: the caller's shared memories, then arenas of its own, if it gets any. */
 static ox_status *add_arenas(ox_session *s, const ox_session_opts *o, ox_provider *p, const ox_arena_request *r) {
   if (r->asked || p->api.slow_alloc) OX_TRY(ox_provider_add_arenas(p, s->alloc, &r->opts));
   for (size_t i = 0; i < o->n_memories; i++) OX_TRY(ox_memory_lend(o->memories[i], p, s->alloc));
@@ -121,7 +120,7 @@ static ox_status *add_by_name(ox_session *s, const ox_session_opts *o, const ox_
   return add(s, o, &api, user, &spec->options);
 }
 
-/* Those of the origin, whatever the env has got since. */
+/* Those of the origin, whatever was added to the env since. */
 static ox_status *add_same(ox_session *s, const ox_session_opts *o) {
   for (size_t i = 0; i < s->origin->n_providers; i++) {
     const ox_ep_api *api = &s->origin->providers[i].api;

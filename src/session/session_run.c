@@ -145,7 +145,7 @@ static uint32_t find_input(const ox_session *s, const char *name, size_t guess) 
 
 static const ox_tensor nothing = {.kind = OX_NONE_VALUE}; /* for an input of an optional type that is left out */
 
-/* What lies on a device is copied to the host, if somebody reads it there. */
+/* Copies inputs on devices to the host, if they are read there. */
 static ox_status *place_inputs(ox_session *s, ox_call *c, const char *const *names, const ox_value *const *values,
                                size_t n) {
   for (size_t k = 0; k < n; k++) {
@@ -166,7 +166,7 @@ static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *name
   const ox_graph *g = s->model->graph;
   size_t bytes = 0;
   for (uint32_t i = 0; i < s->n_inputs; i++) c->bound[i] = NULL;
-  for (size_t k = n; k-- > 0;) { /* backwards: of a name that is there twice, the first counts */
+  for (size_t k = n; k-- > 0;) { /* backwards: the first of two equal names counts */
     uint32_t i = find_input(s, names[k], k);
     if (i != OX_NONE) c->bound[i] = values[k] ? ox_value_get(values[k]) : NULL;
   }
@@ -252,7 +252,7 @@ static ox_status *bind_outputs(ox_session *s, ox_call *c, const char *const *nam
   return NULL;
 }
 
-/* Those that are to lie on a device are there. */
+/* Moves outputs for devices there. */
 static ox_status *deliver_to_devices(ox_session *s, ox_call *c, const char *const *names, size_t n) {
   const ox_graph *g = s->model->graph;
   for (size_t k = 0; k < n; k++) {
@@ -331,7 +331,7 @@ done:
   return st ? ox_session_explain(s, refusals, st) : NULL;
 }
 
-/* A device had no memory left. What is kept for other shapes is on it, too, and makes way as the host's does. */
+/* A device ran out of memory. Memory that is kept there for other shapes is freed, as on the host. */
 static bool lacked_device_memory(const ox_session *s, const ox_status *st) {
   ox_code code = ox_status_code(st);
   bool devices = false;
