@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_direct_body.h - the products of the direct form over the SIMD vocabulary. Cannot fail, no globals.
- */
+ * kern/blocks/bconv_direct_body.h - the micro-kernels of the direct form over the SIMD vocabulary. Cannot fail, no
+ * globals. */
 #include "kern/blocks/bconv_direct.h"
 #include "kern/simd/act_f32.h"
 
 enum {
   L = VF32_LANES,
   PER = OX_BLOCK / VF32_LANES, /* vectors of a panel */
-  RUN = 7                      /* pixels reached from one pointer */
+  RUN = 7                      /* pixels addressed from one pointer */
 };
 
-/* Of vector |j|, how many lanes a bias of |channels| has. */
+/* The number of lanes of vector |j| that lie within |channels|. */
 OX_INLINE size_t lanes_of(size_t channels, int j) {
   size_t before = (size_t)(j * L);
   return before >= channels ? 0 : OX_MIN((size_t)L, channels - before);
@@ -21,7 +21,7 @@ OX_INLINE vf32 bias_of(const float *bias, size_t channels, int j) {
 }
 
 #define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < np * PER; j++)
-/* The compiler shall not take this pointer apart: it would keep a register for each place near it. */
+/* Hides from the compiler how the pointer was computed: else it keeps a register for each address near it. */
 OX_INLINE float *whole(float *p) {
 #if defined(__GNUC__)
   __asm__("" : "+r"(p));
@@ -29,7 +29,7 @@ OX_INLINE float *whole(float *p) {
   return p;
 }
 
-/* Brings in what the sums will be stored over and what is added to them, while they are made. */
+/* Prefetches the outputs and the residual of a strip, so that they arrive while its sums are computed. */
 OX_INLINE void fetch_results(const ox_bconv_mul *m, size_t at, size_t step, int mr, int np) {
   const int h = (mr + 1) / 2;
   if (!m->first) return;
@@ -41,7 +41,7 @@ OX_INLINE void fetch_results(const ox_bconv_mul *m, size_t at, size_t step, int 
 
 typedef vf32 sums[OX_BCONV_MOST_PANELS * PER]; /* of a pixel */
 
-/* The products of one channel; x: four runs of pixels. */
+/* The products of one k; x: the four runs of pixels of begin_segment. */
 OX_INLINE void add_channel(sums *acc, const float *const *x, size_t step, const float *w, size_t w_panel, int mr,
                            int np) {
   const int nv = np * PER, h = (mr + 1) / 2;
@@ -54,8 +54,8 @@ OX_INLINE void add_channel(sums *acc, const float *const *x, size_t step, const 
   }
 }
 
-/* The four runs of a strip's pixels in segment |s|. Brings in those of the next strip, and of the weights that come
- * next from |ahead| on as much as this segment has time for; returns how far that went. */
+/* Sets |x| to the strip's pixels in segment |s|: the two runs, and their pixels from RUN on. Prefetches the next
+ * strip's pixels, and m->ahead_k lines of the following weights from |ahead| on; returns the end of these. */
 OX_INLINE const float *begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *s, size_t at, const float *ahead,
                                      const float **x, int mr, int np) {
   size_t step = m->x_step;
@@ -66,7 +66,7 @@ OX_INLINE const float *begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *
   return ahead;
 }
 
-/* All segments for the strip whose pixels are |at| floats from the first one's. */
+/* All segments of the strip that lies |at| floats after the first. */
 OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, int mr, int np) {
   const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;
@@ -89,7 +89,7 @@ OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const floa
   return ahead;
 }
 
-/* What happens to the sums of |n| pixels for a panel: those of pixel i are acc[i][j]. */
+/* Sums of |n| pixels for one panel, acc[i][j0 + j] of pixel i: from memory, plus a residual, to memory. */
 OX_INLINE void load_run(sums *acc, const float *y, size_t step, int n, int j0) {
   OX_UNROLL for (int i = 0; i < n; i++, y += step) OX_UNROLL for (int j = 0; j < PER; j++) acc[i][j0 + j] =
       vf32_load(y + j * L);
@@ -109,7 +109,7 @@ OX_INLINE void store_run(sums *acc, float *y, size_t step, int n, int j0) {
     if (mr > h) what(acc + h, whole((float *)m->of[1] + at), step, mr - h, PER * q); \
   }
 
-/* The sums begin with the bias, which lies in memory as registers are for the sums, or with what is there. */
+/* Sums begin with the bias, which is kept in memory since all registers hold sums, or with the values of Y. */
 OX_INLINE void begin_sums(const ox_bconv_mul *m, const float *bias, size_t y_at, size_t step, sums *acc, int mr,
                           int np) {
   const int h = (mr + 1) / 2;
@@ -128,7 +128,7 @@ OX_INLINE void end_sums(const ox_bconv_mul *m, size_t y_at, size_t step, sums *a
   if (m->first && m->z[0]) EACH_RUN(add_run, z)
   if (m->last) {
     vf32 lo = vf32_splat(m->lo), hi = vf32_splat(m->hi);
-    if (m->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN passes */
+    if (m->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN stays */
     if (m->hi < INFINITY) EACH_SUM acc[i][j] = vf32_min(hi, acc[i][j]);
   }
   EACH_RUN(store_run, y)
@@ -182,7 +182,7 @@ static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
 };
 /* clang-format on */
 
-/* Pixels of Y apart, in tables of their own: steps that are no constant take 0.7 % longer. */
+/* With gaps between the pixels of Y, in tables of their own: a step that is not a constant costs 0.7 % of the time. */
 #define BCONV_MUL_APART(np, mr) \
   static void apart_##np##_##mr(const ox_bconv_mul *m) { product(m, OX_BLOCK + m->y_gap, mr, np); }
 #define BCONV_APART_ROW(np, mr) apart_##np##_##mr,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_few_body.h - products of few outputs: lanes are channels of the input, and a sum of all lanes ends
- * each output. Part of bconv_direct_body.h. Weights of a segment: a line of 16 channels for each output. */
+ * kern/blocks/bconv_few_body.h - micro-kernels for few outputs: lanes are input channels, and each output is finally
+ * the sum over all lanes. Part of bconv_direct_body.h. Weights of a segment: a line of 16 channels for each output. */
 
-/* The products of |lanes| channels; |all|: of a whole vector. */
+/* The products of |lanes| channels; |all|: they fill the vector. */
 OX_INLINE void add_lanes(vf32 *acc, const float *x0, const float *x1, size_t step, vf32 w, size_t lanes, bool all,
                          int mr) {
   const int h = (mr + 1) / 2;
@@ -12,7 +12,7 @@ OX_INLINE void add_lanes(vf32 *acc, const float *x0, const float *x1, size_t ste
   }
 }
 
-/* Output |o| of a strip: a vector of sums for each pixel. */
+/* Output |o| of a strip: a vector of partial sums for each pixel. */
 OX_INLINE void add_few(const ox_bconv_mul *m, size_t at, size_t o, vf32 *acc, int mr) {
   const float *w = m->w + o * OX_BLOCK;
   OX_UNROLL for (int i = 0; i < mr; i++) acc[i] = vf32_zero();
@@ -29,7 +29,7 @@ OX_INLINE void add_few(const ox_bconv_mul *m, size_t at, size_t o, vf32 *acc, in
   }
 }
 
-/* |n| sums of output |o| to the pixels of a run. */
+/* Stores |n| sums of output |o| to the pixels of a run. */
 OX_INLINE void end_few(const ox_bconv_mul *m, size_t o, size_t at, int run, const float *all, int n) {
   float *y = m->y[run] + at + o;
   const float *z = m->first && m->z[run] ? m->z[run] + at + o : NULL;
@@ -38,7 +38,7 @@ OX_INLINE void end_few(const ox_bconv_mul *m, size_t o, size_t at, int run, cons
   for (int i = 0; i < n; i++, y += OX_BLOCK) {
     float v = all[i] + (m->first ? bias : *y);
     if (z) v += z[i * OX_BLOCK];
-    v = v < lo ? lo : v; /* NaN passes */
+    v = v < lo ? lo : v; /* NaN stays */
     *y = v > hi ? hi : v;
   }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_grouped_body.h - products of groups within a block, lane by lane; part of bconv_direct_body.h. */
+ * kern/blocks/bconv_grouped_body.h - micro-kernels for groups within a block, lane by lane (ox_bconv_grouped); part of
+ * bconv_direct_body.h. */
 
 static void spread(float *to, const float *x, const int32_t *at, size_t pixels, size_t ic) {
   for (; pixels--; x += OX_BLOCK)
@@ -32,7 +33,7 @@ OX_INLINE void grouped_product(const ox_bconv_grouped *m, int mr) {
     size_t at = (size_t)(i < h ? i : i - h) * OX_BLOCK + (size_t)(j * L);
     vf32 v = acc[i][j];
     if (m->z[0]) v = vf32_add(v, vf32_load(m->z[i >= h] + at));
-    v = vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v)); /* NaN passes */
+    v = vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v)); /* NaN stays */
     if (m->slope) v = vf32_prelu(v, vf32_load(m->slope + j * L));
     vf32_store(m->y[i >= h] + at, v);
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_halved_body.h - products whose last panel has 8 channels at most: a vector of sums is those of two
- * pixels. Part of bconv_direct_body.h; a block is one vector. */
+ * kern/blocks/bconv_halved_body.h - micro-kernels for a last panel of at most 8 channels: one vector holds its sums for
+ * two pixels. Part of bconv_direct_body.h; a block is one vector. */
 
 typedef struct halved_sums {
   sums whole[OX_BCONV_MOST_PIXELS];
@@ -38,7 +38,8 @@ OX_INLINE const float *add_products_halved(const ox_bconv_mul *m, size_t at, con
   return ahead;
 }
 
-/* As begin_sums: sums in the order of whole panels, so that equal channels come out equal. */
+/* As begin_sums for the halved panel: the same order of additions, so that channels with equal weights give the same
+ * bits as in whole panels. */
 OX_INLINE void begin_halves(const ox_bconv_mul *m, const float *bias, size_t at, vf32 *half, int mr) {
   const int h = (mr + 1) / 2;
   vf32 b = vf32_load(bias);
@@ -52,11 +53,11 @@ OX_INLINE void begin_halves(const ox_bconv_mul *m, const float *bias, size_t at,
   }
 }
 
-/* Of pixel |i|: half of |v|, and zeros. Lanes past the last channel come out as beside other panels. */
+/* Finishes and stores |v|, the sums of pixel |i| with zeros in the upper half. */
 OX_INLINE void end_half(const ox_bconv_mul *m, size_t at, vf32 v, int i, int h) {
   at += (size_t)(i < h ? i : i - h) * OX_BLOCK;
   if (m->first && m->z[0]) v = vf32_add(v, vf32_load(m->z[i >= h] + at));
-  if (m->last) v = vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v)); /* NaN passes */
+  if (m->last) v = vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v)); /* NaN stays */
   vf32_store(m->y[i >= h] + at, v);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_narrow_body.h - as bconv_halved_body.h, of two panels, where a vector goes through the units in two
- * halves (Zen 4). Joining two pixels takes the time that it saves there, while half a vector takes half the time: the
- * last panel's sums are half a vector of each pixel. Spreading a number over a vector by an instruction of its own
- * takes a unit, too; from memory, in the product, it takes none. Part of bconv_direct_body.h; a block is one vector. */
+ * kern/blocks/bconv_narrow_body.h - as bconv_halved_body.h with two panels, for CPUs that execute a 512-bit operation
+ * as two halves (Zen 4). There, joining two pixels in a vector costs what it saves, while an operation on half a vector
+ * takes half the time: so the last panel's sums are half a vector per pixel. A broadcast instruction occupies an
+ * execution unit, too, while the FMA's broadcast memory operand does not. Part of bconv_direct_body.h; a block is one
+ * vector. */
 
 typedef struct narrow_sums {
   sums whole[OX_BCONV_MOST_PIXELS];

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_split.h - the form on a matrix unit: convolution as products of split floats
- * (gemm/split_product.h).
+ * kern/blocks/bconv_split.h - the form for matrix units: convolution as products of floats that are split into bfloat16
+ * terms (gemm/split_product.h).
  *
- * Rows of A are pixels, k are two blocks of channels and a tap. A tile of work splits the pixels that it reads once,
- * with their padding, into images of rows that follow each other: planes by coordinate modulo the strides, so that each
- * tap reads rows in order, only elsewhere. Outputs are computed for all columns of a plane, those behind the last pixel
- * of a row are dropped. Weights stay float: [panel of 32 channels][pair of blocks][tap][32][32]. */
+ * Rows of A are pixels; k is a pair of blocks of channels and a tap. A tile splits the pixels that it reads once, with
+ * padding, into planes by coordinate modulo the strides, so that each tap reads consecutive rows of A at an offset of
+ * its own. Outputs are computed for all columns of a plane; those past the last pixel of a row are dropped. Weights
+ * stay float: [panel of 32 channels][pair of blocks][tap][32][32]. */
 #ifndef OX_KERN_BLOCKS_BCONV_SPLIT_H
 #define OX_KERN_BLOCKS_BCONV_SPLIT_H
 
 #include "kern/blocks/bconv.h"
 #include "kern/gemm/split_product.h"
 
-enum { OX_BCONV_SPLIT_PHASES = 4 /* of an axis, at most */ };
+enum { OX_BCONV_SPLIT_PHASES = 4 /* largest number per axis */ };
 
 typedef struct ox_bconv_split_plan {
   ox_bconv_plan head;
-  ox_conv_geom g; /* a pointwise one has a single long row */
+  ox_conv_geom g; /* of a pointwise convolution: all pixels in one row */
   const ox_split_kernels *v;
   int terms;
   int64_t x_blocks, pairs, y_blocks, panels, taps, pixels, in_pixels;
@@ -24,15 +24,16 @@ typedef struct ox_bconv_split_plan {
   int64_t n_phases[OX_CONV_AXES], phase[OX_CONV_AXES][OX_BCONV_SPLIT_PHASES]; /* those in use */
   int64_t tile_n, tile_h, tile_w, tile_m; /* images, rows, columns, panels of a tile */
   int64_t tiles_n, tiles_h, tiles_w, tiles_m;
-  int64_t pitch, plane; /* rows of an image of A: of a row of pixels, of one input image */
-  int64_t kp;           /* pairs of blocks of channels whose images are there at a time */
-  size_t rows;          /* of A in a tile, at most */
+  int64_t pitch, plane; /* rows of A per row of pixels; per plane of one input image */
+  int64_t kp;           /* pairs of blocks of channels that are split at a time */
+  size_t rows;          /* largest number of rows of A in a tile */
   size_t term_bytes, pair_bytes, image_bytes, sums_bytes;
-  bool ahead; /* the next tile's pixels are split while this one's are multiplied: few panels share them */
+  bool ahead; /* with few panels: the next tile's pixels are split while this one's are multiplied */
   double ns;
 } ox_bconv_split_plan;
 
-/* The plan of the form on another unit than task.isa has: for tests. False: a size overflows, or it does not serve. */
+/* The form's plan with the kernels |v| instead of those of task.isa: for tests. False: a size overflows, or the task is
+ * not supported. */
 bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v);
 void ox_bconv_split_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                         void *scratch);

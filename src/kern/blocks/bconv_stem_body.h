@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_stem_body.h - products of an image whose taps of a row are three neighbours, with outputs two
- * inputs apart: the first convolution of many networks. A sum in one vector alone takes as many loads as products; here
- * an input that two outputs read is loaded once. There are few products for each sum, so short strips of two panels are
- * best: one's results are stored while the next one's products are under way. Part of bconv_direct_body.h; a block is
- * one vector. */
+ * kern/blocks/bconv_stem_body.h - micro-kernels for an image with three adjacent taps per row and stride 2: the first
+ * convolution of many networks. With a single panel, mul needs one broadcast per FMA; here an input that two outputs
+ * read is loaded once. Each sum has few products, so short strips of two panels are best: the results of one strip are
+ * stored while the products of the next are under way. Part of bconv_direct_body.h; a block is one vector. */
 
-/* The products of input |j| of a row of taps, counted from the strip's first, which outputs j / 2 - 1 and j / 2 read
- * where it is even. */
+/* The products of input |j|, counted from the strip's first: outputs j / 2 - 1 and j / 2 read it if it is even, else
+ * only j / 2. */
 OX_INLINE void add_input(const float *x, int j, vf32 wv[][OX_BCONV_MOST_PANELS], sums *acc, int mr, int np) {
-  if (j % 2 && np > 1) { /* read by every product: an instruction of its own takes longer */
+  if (j % 2 && np > 1) { /* as a memory operand of each FMA: a separate broadcast takes longer */
     OX_UNROLL for (int q = 0; q < np; q++) acc[j / 2][q] = vf32_fma_at(x + j, wv[1][q], acc[j / 2][q]);
     return;
   }
@@ -23,7 +22,7 @@ OX_INLINE void add_input(const float *x, int j, vf32 wv[][OX_BCONV_MOST_PANELS],
   }
 }
 
-/* Of a strip whose pixels are all in a row. */
+/* The products of a strip, whose pixels are consecutive. */
 OX_INLINE void add_stem(const ox_bconv_mul *m, size_t at, sums *acc, int mr, int np) {
   const float *w = m->w;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++, w += 3 * OX_BLOCK) {

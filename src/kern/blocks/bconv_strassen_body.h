@@ -46,7 +46,7 @@ OX_INLINE void add_to(float *c, const float sign, const bool first, vf32 acc[][N
     EACH_SUM vf32_store(c + i * COLUMNS + j * L, vf32_fma(s, acc[i][j], vf32_load(c + i * COLUMNS + j * L)));
 }
 
-/* The last sums of a block of C: with the others, through bias, residual and clamp to Y. */
+/* Completes the sums of a block of C and stores them to Y with bias, residual and clamp. */
 OX_INLINE bool finish(const ox_bstrassen_strip *t, vf32 acc[][NV], const int m) {
   const ox_bstrassen_end *e = t->end;
   const vf32 most = vf32_splat(0x1p100f), lo = vf32_splat(e->lo), hi = vf32_splat(e->hi);

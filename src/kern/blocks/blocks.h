@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/blocks.h - tensors in blocks of 16 channels (docs/blocks.md), and how data is turned into them and back.
- */
+ * kern/blocks/blocks.h - tensors in blocks of 16 channels (docs/blocks.md), and conversion to and from them. */
 #ifndef OX_KERN_BLOCKS_BLOCKS_H
 #define OX_KERN_BLOCKS_BLOCKS_H
 
@@ -14,7 +13,7 @@
 
 enum { OX_BLOCK = 16 /* channels of a block, on every instruction set */ };
 
-/* Where the lanes of a block come from: lane i of |x|'s pixels is lane from[i], or none of them: -1. */
+/* A source of some lanes of a block: lane i of the result is lane from[i] of |x|'s pixels; -1: not from |x|. */
 typedef struct ox_blocks_source {
   const float *x;
   int8_t from[OX_BLOCK];
@@ -32,14 +31,14 @@ typedef struct ox_blocks_variant {
                  size_t n);
   /* Means of the 16 lanes over n pixels, and sums of squared deviations from them. */
   void (*moments)(const float *x, size_t n, double *mean, double *squares);
-  /* n pixels of one block out of |n_from| others, 1 to 16; lanes that none gives become zero. */
+  /* n pixels of one block from |n_from| other blocks, 1 to 16; lanes that no source has become zero. */
   void (*pick)(float *y, const ox_blocks_source *from, size_t n_from, size_t n);
 } ox_blocks_variant;
 
 /* The best for |have|; never NULL. */
 const ox_blocks_variant *ox_blocks_select(ox_isa have);
-/* |n| floats of each of |rows| <= 16 rows, |step| floats apart and at any address, as |n| lines of 16 lanes, |line|
- * floats apart; lanes past the last row become zero: filters as packed weights want them. */
+/* Transposes |n| floats of each of |rows| <= 16 rows, |step| floats apart and unaligned, to |n| lines of 16 lanes,
+ * |line| floats apart; lanes past the last row become zero. So filters become packed weights. */
 void ox_blocks_lines(const ox_blocks_variant *v, float *to, size_t line, const ox_f32u *from, size_t step, size_t rows,
                      size_t n);
 /* All of them, best first: for tests. */

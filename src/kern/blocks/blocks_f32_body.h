@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/blocks_f32_body.h - turning planes into blocks and back, squares of VF32_LANES at a time in registers.
- * Included by blocks_f32_<isa>.c with BLOCKS_ISA and BLOCKS_NEEDS. */
+ * kern/blocks/blocks_f32_body.h - conversion of planes to blocks and back: squares of VF32_LANES x VF32_LANES are
+ * transposed in registers. Included by blocks_f32_<isa>.c with BLOCKS_ISA and BLOCKS_NEEDS. */
 #include "kern/blocks/blocks.h"
 #include "kern/simd/act_f32.h"
 
-/* Pixels [0, n), n <= VF32_LANES, of |channels| planes to lanes [0, VF32_LANES) of as many pixels. |whole|: both are
- * VF32_LANES, so that nothing is masked. */
+/* Converts |n| <= VF32_LANES pixels of |channels| planes to lanes [0, VF32_LANES) of these pixels. |whole|: n and
+ * channels are VF32_LANES, so that nothing is masked. */
 OX_INLINE void square_to(float *y, const float *x, size_t plane, size_t channels, size_t n, int whole) {
   vf32 v[VF32_LANES];
   OX_UNROLL for (size_t c = 0; c < VF32_LANES; c++) v[c] = whole          ? vf32_load(x + c * plane)
@@ -25,7 +25,7 @@ OX_INLINE void square_from(float *y, size_t plane, const float *x, size_t channe
 
 OX_INLINE size_t at_most(size_t most, size_t n) { return n < most ? n : most; }
 
-/* Sixteen pixels at a time, a cache line of each plane, so that lines are read whole whatever the vectors' length. */
+/* Sixteen pixels at a time, so that each plane's cache line is read at once, whatever the length of vectors. */
 static void to_blocks(float *y, const float *x, size_t plane, size_t channels, size_t n) {
   for (size_t p = 0; p < n; p += OX_BLOCK)
     for (size_t c = 0; c < OX_BLOCK; c += VF32_LANES)
@@ -62,7 +62,7 @@ OX_INLINE void affine_as(ox_act act, float *y, const float *x, const float *cent
 
 static void affine(float *y, const float *x, const float *center, const float *scale, const float *shift, ox_act act,
                    size_t n) {
-  switch (act.kind) { /* the usual ones get loops of their own */
+  switch (act.kind) { /* the common ones have loops of their own */
     case OX_ACT_NONE:
       affine_as((ox_act){OX_ACT_NONE, 0, 0}, y, x, center, scale, shift, n);
       break;
@@ -74,7 +74,7 @@ static void affine(float *y, const float *x, const float *center, const float *s
   }
 }
 
-/* Deviations are from a mean in float32, whose error the sum of deviations tells. */
+/* Deviations are taken from a float32 mean; their own mean is its error and corrects both results. */
 static void moments(const float *x, size_t n, double *mean, double *squares) {
   for (size_t c = 0; c < OX_BLOCK; c += VF32_LANES) {
     vf32 sum = vf32_zero(), odd = sum, square = sum, odd_square = sum;
@@ -102,7 +102,7 @@ static void moments(const float *x, size_t n, double *mean, double *squares) {
   }
 }
 
-/* One vector of each pixel out of |steps| others. */
+/* Lane i of a result is lane[i] of the vector at |x|, or another step's if lane[i] is -1. */
 typedef struct pick_step {
   const float *x;
   int32_t lane[VF32_LANES];
@@ -116,7 +116,7 @@ OX_INLINE void pick_vectors(float *y, const pick_step *step, size_t steps, size_
   }
 }
 
-/* Lanes [c, c + VF32_LANES) out of lanes [at, at + VF32_LANES) of |s|; false: none. */
+/* The step that takes lanes [c, c + VF32_LANES) from lanes [at, at + VF32_LANES) of |s|; false: it takes none. */
 OX_INLINE int step_of(const ox_blocks_source *s, size_t c, size_t at, pick_step *step) {
   int any = 0;
   step->x = s->x + at;
@@ -130,7 +130,7 @@ OX_INLINE int step_of(const ox_blocks_source *s, size_t c, size_t at, pick_step 
 
 static void pick(float *y, const ox_blocks_source *from, size_t n_from, size_t n) {
   for (size_t c = 0; c < OX_BLOCK; c += VF32_LANES) {
-    pick_step step[OX_BLOCK]; /* each gives a lane at least */
+    pick_step step[OX_BLOCK]; /* enough, since each gives at least one lane */
     size_t steps = 0;
     for (size_t k = 0; k < n_from; k++)
       for (size_t at = 0; at < OX_BLOCK && steps < VF32_LANES; at += VF32_LANES)

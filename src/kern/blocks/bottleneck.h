@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bottleneck.h - up to three convolutions at a time, between tensors in blocks of channels: pointwise
- * (expand), depthwise, pointwise (project, with a residual). The expanded map is the largest by far and goes nowhere
- * else, so it is made some rows at a time, which stay in cache until the depthwise convolution has read them; so do its
- * own rows until they are projected.
+ * kern/blocks/bottleneck.h - inverted bottlenecks: up to three convolutions fused, between tensors in blocks of
+ * channels: pointwise (expand), depthwise, pointwise (project, with a residual). The expanded map is the largest by far
+ * and has no other reader, so it is computed some rows at a time, which stay in cache until the depthwise convolution
+ * has read them; the same holds for its output rows until they are projected.
  *
- * Every result is that of the three forms one after the other (direct, depthwise, direct), to the last bit. */
+ * Results are bit-identical to those of the three forms (direct, depthwise, direct) run one after the other. */
 #ifndef OX_KERN_BLOCKS_BOTTLENECK_H
 #define OX_KERN_BLOCKS_BOTTLENECK_H
 
@@ -16,7 +16,7 @@ enum { OX_EXPAND, OX_DEPTHWISE, OX_PROJECT, OX_BOTTLENECK_PARTS };
 
 typedef struct ox_bottleneck_task {
   ox_bconv_task part[OX_BOTTLENECK_PARTS];
-  bool has[OX_BOTTLENECK_PARTS]; /* of expand and project one or both; what they lack is X or Y itself */
+  bool has[OX_BOTTLENECK_PARTS]; /* expand, project or both are there; without them the depthwise reads X or writes Y */
 } ox_bottleneck_task;
 
 typedef struct ox_bottleneck_plan {
@@ -24,10 +24,10 @@ typedef struct ox_bottleneck_plan {
   ox_bconv_direct_plan expand, project;
   ox_window window;
   int64_t blocks;                        /* of the depthwise convolution */
-  int64_t step_rows;                     /* of outputs at a time */
-  int64_t ring;                          /* rows of the expanded map in memory */
-  int64_t tile_rows, row_tiles, n_tiles; /* a tile: rows of one image; what tiles share is computed twice */
-  int64_t first_short;                   /* rows that the first tile of an image lacks */
+  int64_t step_rows;                     /* output rows computed at a time */
+  int64_t ring;                          /* rows of the expanded map that are kept, in a ring buffer */
+  int64_t tile_rows, row_tiles, n_tiles; /* a tile: rows of one image; rows that two tiles read are expanded twice */
+  int64_t first_short;                   /* rows by which the first tile of an image is shorter */
   size_t ring_at, rows_at, segs_at, scratch_bytes;
 } ox_bottleneck_plan;
 
@@ -38,18 +38,19 @@ typedef struct ox_bottleneck_args {
   float *sums; /* [planes][row_tiles][16] as ox_conv_args.sums, where nothing is projected; or NULL */
 } ox_bottleneck_args;
 
-/* Whether the parts fit together and are of these kinds, over at most two axes. */
+/* Whether the parts are such convolutions, over at most two axes, and fit together. */
 bool ox_bottleneck_serves(const ox_bottleneck_task *t);
-/* Whether it is expected to pay for a depthwise convolution of |channels| between |in| and |out| [rows, columns] of
- * |batch| images: the maps that go nowhere else would leave the cache, and there are tiles enough for some threads. */
+/* Whether fusion is expected to pay for a depthwise convolution of |channels| from |in| to |out| [rows, columns] of
+ * |batch| images: unfused, the inner maps would not stay in cache, and there are enough tiles for some threads. */
 bool ox_bottleneck_pays(int64_t batch, int64_t channels, const int64_t *in, const int64_t *out, bool expand,
                         bool project);
 /* The form that packs the weights of |part|. */
 const ox_bconv_form *ox_bottleneck_form(int part);
-/* Fills |p| for a task that is served; false: a size overflows. Depends on shapes and instruction set only. */
+/* Fills |p| for a task that ox_bottleneck_serves; false: a size overflows. Depends on shapes and instruction set only.
+ */
 bool ox_bottleneck_plan_init(ox_bottleneck_plan *p, const ox_bottleneck_task *t);
-/* Tiles [begin, end). What neighbouring tiles share is made once by a worker that takes one after the other; |carried|,
- * of this run, tells from call to call. */
+/* Tiles [begin, end). A worker that computes neighbouring tiles in order expands the rows that they share only once;
+ * |carried|, which belongs to the run, keeps track of this between calls. */
 void ox_bottleneck_run(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64_t begin, int64_t end,
                        ox_carried *carried, void *scratch);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/window_body.h - rows of window.h over the SIMD vocabulary. Cannot fail, no globals. A row is cut into
- * tiles of up to 8 or 14 outputs, held in registers. Each tile goes through the rows of taps; of each row every input
- * is loaded once and used for all outputs whose windows it is in. */
+ * tiles of up to 8 or 14 outputs, which are accumulated in registers. For each row of taps, every input is loaded once
+ * and used for all outputs whose windows contain it. */
 #include "kern/blocks/window.h"
 #include "kern/simd/act_f32.h"
 
-/* The compiler shall not take this pointer apart: it would keep sums of its parts in registers. */
+/* Hides from the compiler how the pointer was computed: else it keeps partial sums of it in registers. */
 OX_INLINE const float *whole(const float *p) {
 #if defined(__GNUC__)
   __asm__("" : "+r"(p));
@@ -23,7 +23,7 @@ OX_INLINE vf32 start(const ox_window_row *r, size_t lane, ox_window_kind kind) {
   return kind == OX_WINDOW_MAX ? vf32_splat(-__builtin_inff()) : vf32_zero();
 }
 
-/* A maximum leaves NaN out, whatever the order: as MaxPool of planes. */
+/* Adds input |x| to an accumulator. Maxima ignore NaN in any order, as MaxPool of planes does. */
 OX_INLINE vf32 join(vf32 acc, vf32 x, vf32 w, ox_window_kind kind) {
   if (kind == OX_WINDOW_CONV) return vf32_fma(x, w, acc);
   return kind == OX_WINDOW_MAX ? vf32_max(x, acc) : vf32_add(acc, x);
@@ -38,7 +38,7 @@ OX_INLINE void finish(const ox_window_row *r, int64_t o, size_t lane, const vf32
     vf32 v = acc[p];
     if (kind == OX_WINDOW_CONV) {
       if (z) v = vf32_add(v, vf32_load(z + p * OX_BLOCK));
-      v = vf32_min(hi, vf32_max(lo, v)); /* NaN passes */
+      v = vf32_min(hi, vf32_max(lo, v)); /* NaN stays */
       if (slope) v = vf32_prelu(v, vf32_load(slope));
     } else if (kind == OX_WINDOW_SUM) {
       v = vf32_mul(v, vf32_splat(r->factor * r->scale[o + p]));
@@ -47,15 +47,15 @@ OX_INLINE void finish(const ox_window_row *r, int64_t o, size_t lane, const vf32
   }
 }
 
-/* ---- taps that are neighbours ---- */
+/* ---- adjacent taps ---- */
 
-/* Bit j: input first + j lies outside. */
+/* Bit j: input first + j is outside. */
 OX_INLINE uint32_t outside(int64_t first, int64_t in) {
   int64_t lo = OX_MIN(OX_MAX(-first, 0), 31), hi = OX_MIN(OX_MAX(in - first, 0), 31);
   return ((1u << lo) - 1) | ~((1u << hi) - 1);
 }
 
-/* |n| outputs from |o| on. |edge|: some of the inputs lie outside. */
+/* |n| outputs from |o| on. |edge|: some of the inputs are outside. */
 OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64_t o, size_t lane, ox_window_kind kind,
                           int taps, int stride, bool edge, int n) {
   int64_t first = o * stride + l->tap[0];
@@ -89,7 +89,7 @@ OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64
       dense_tile(l, r, o, lane, kind, taps, stride, false, (i)); \
     break;
 
-/* Outputs are dealt out evenly: 28 by at most 8 are 7 7 7 7. */
+/* Tiles are of nearly equal size: 28 outputs are 7 7 7 7 if a tile has at most 8. */
 OX_INLINE void dense_row(const ox_window_line *l, const ox_window_row *r, ox_window_kind kind, int taps, int stride) {
   for (size_t lane = 0; lane < OX_BLOCK; lane += L)
     for (int64_t i = 0, o = 0; i < l->n_tiles; i++) {
@@ -119,7 +119,7 @@ OX_INLINE void dense_row(const ox_window_line *l, const ox_window_row *r, ox_win
 
 /* ---- any taps ---- */
 
-/* |n| outputs from |o| on. Each tap lies inside for all of them or, where |edge|, outside for all. */
+/* |n| outputs from |o| on. Each tap is inside for all of them or, if |edge|, outside for all. */
 OX_INLINE void any_tile(const ox_window_line *l, const ox_window_row *r, int64_t o, size_t lane, ox_window_kind kind,
                         bool edge, int n) {
   vf32 acc[TILE];
@@ -135,7 +135,7 @@ OX_INLINE void any_tile(const ox_window_line *l, const ox_window_row *r, int64_t
   finish(r, o, lane, acc, kind, n);
 }
 
-/* Whether no tap enters or leaves the line within the tile from |o| on. */
+/* Whether each tap is inside for all outputs of the tile from |o| on, or outside for all. */
 OX_INLINE bool is_even(const ox_window_line *l, int64_t o) {
   for (int64_t t = 0; t < l->n_taps; t++) {
     int64_t first = o * l->stride + l->tap[t], last = first + (TILE - 1) * l->stride;
@@ -144,7 +144,7 @@ OX_INLINE bool is_even(const ox_window_line *l, int64_t o) {
   return true;
 }
 
-/* Output |o|, some of whose taps lie outside. */
+/* Output |o|, some of whose taps are outside. */
 OX_INLINE void any_edge(const ox_window_line *l, const ox_window_row *r, int64_t o, size_t lane, ox_window_kind kind) {
   vf32 acc[TILE] = {start(r, lane, kind)};
   for (size_t i = 0; i < r->n; i++)
@@ -157,7 +157,7 @@ OX_INLINE void any_edge(const ox_window_line *l, const ox_window_row *r, int64_t
   finish(r, o, lane, acc, kind, 1);
 }
 
-/* Outputs [o, end), some of whose taps lie outside. */
+/* Outputs [o, end), some of whose taps are outside. */
 OX_INLINE void any_edges(const ox_window_line *l, const ox_window_row *r, int64_t o, int64_t end, size_t lane,
                          ox_window_kind kind) {
   while (o < end)
@@ -195,7 +195,7 @@ WINDOW_ANY(conv_any, OX_WINDOW_CONV)
 WINDOW_ANY(max_any, OX_WINDOW_MAX)
 WINDOW_ANY(sum_any, OX_WINDOW_SUM)
 
-/* Maxima have no weights to load: more of them at once win nothing. */
+/* Maxima have no weights to load, so larger tiles are not faster. */
 static int64_t tile(ox_window_kind kind) { return kind == OX_WINDOW_CONV ? MOST : 8; }
 
 static ox_window_fn *choose(ox_window_kind kind, const ox_window_line *l) {

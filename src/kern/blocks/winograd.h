@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/winograd.h - 3x3 convolution of stride 1 by Winograd's transform, on blocks of channels: the steps that
- * an instruction set provides. Nothing here shuffles: a vector holds channels, the transforms add whole vectors.
+ * kern/blocks/winograd.h - 3x3 convolution of stride 1 or 2 by Winograd's algorithm, on blocks of channels: the steps
+ * that an instruction set provides. There are no shuffles: lanes are channels, and transforms add whole vectors.
  *
- * F(m): an input tile of n x n becomes n^2 numbers V = B^T d B, each of which is multiplied by its own matrix of
- * weights U = G g G^T over the channels; Y = A^T M A are the m x m outputs. With stride 1, n = m + 2, and B^T, G and
- * A^T follow from the points at which polynomials are interpolated: 0, +-p_i, infinity (winograd_points.h).
+ * F(m): an input tile of n x n becomes n^2 values V = B^T d B, each of which is multiplied by its own matrix of weights
+ * U = G g G^T over the channels; Y = A^T M A are the m x m outputs. With stride 1, n = m + 2, and B^T, G and A^T follow
+ * from the interpolation points 0, +-p_i, infinity (winograd_points.h).
  *
  * With stride 2 the even inputs meet the outer taps, which is F(2) of two taps: y0 = g0 d0 + g2 d2 = (d0 - d2) g0 +
- * d2 (g0 + g2) and y1 = g0 d2 + g2 d4 = (d4 - d2) g2 + d2 (g0 + g2). The odd ones meet the middle tap as they are. That
- * makes five products for two outputs instead of six, by four different weights.
+ * d2 (g0 + g2) and y1 = g0 d2 + g2 d4 = (d4 - d2) g2 + d2 (g0 + g2). The odd ones meet the middle tap untransformed.
+ * That is five products for two outputs instead of six, with four different weights.
  *
- * A window with dilation d along an axis meets every d-th position: the image is d images woven into each other, each
- * with outputs of its own and a window without dilation. */
+ * A window with dilation d along an axis reads every d-th position: the image is treated as d interleaved images, each
+ * with its own outputs and a window without dilation. */
 #ifndef OX_KERN_BLOCKS_WINOGRAD_H
 #define OX_KERN_BLOCKS_WINOGRAD_H
 
@@ -20,27 +20,27 @@
 enum {
   OX_WINO_MAX_M = 4,
   OX_WINO_MAX_N = OX_WINO_MAX_M + 2,
-  OX_WINO_PAIR = 2 * OX_BLOCK, /* output channels that go through the products together */
+  OX_WINO_PAIR = 2 * OX_BLOCK, /* output channels that are multiplied together */
   OX_WINO_SPAN = 16            /* tiles of a row that are transformed at a time */
 };
 
 typedef enum ox_wino_kind { OX_WINO_F2, OX_WINO_F4, OX_WINO_F2_STRIDE2, OX_WINO_KINDS } ox_wino_kind;
 
-/* Along one axis: outputs of a tile, points, different weights of points, inputs from output to output. */
+/* Along one axis: outputs of a tile, points, different weights, stride. */
 static inline int ox_wino_m(ox_wino_kind k) { return k == OX_WINO_F4 ? 4 : 2; }
 static inline int ox_wino_n(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 5 : ox_wino_m(k) + 2; }
 static inline int ox_wino_weights(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 4 : ox_wino_m(k) + 2; }
 static inline int ox_wino_stride(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 2 : 1; }
-static inline int ox_wino_step(ox_wino_kind k) { return ox_wino_m(k) * ox_wino_stride(k); } /* from tile to tile */
+static inline int ox_wino_step(ox_wino_kind k) { return ox_wino_m(k) * ox_wino_stride(k); } /* inputs per tile */
 
 /* Up to OX_WINO_SPAN tiles side by side in one image. */
 typedef struct ox_wino_span {
   int64_t y, x;  /* of the first tile's first output */
   int64_t count; /* tiles */
-  size_t at;     /* the first one's place in its strip */
+  size_t at;     /* the first one's index in its strip */
 } ox_wino_span;
 
-/* Where one image of one group lies, or one of those that are woven into each other. */
+/* Addresses and extents of one image of one group, or of one of its interleaved images. */
 typedef struct ox_wino_image {
   const float *x;                           /* [blocks][in_h][in_w][16] */
   float *y;                                 /* [blocks][out_h][out_w][16] */
@@ -50,7 +50,7 @@ typedef struct ox_wino_image {
   int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
 } ox_wino_image;
 
-/* A strip: tiles whose products are computed together. V: [n * n][blocks][tiles][16]; M: [n * n][tiles][width]. */
+/* A strip: tiles that are multiplied together. V: [n * n][blocks][tiles][16]; M: [n * n][tiles][width]. */
 typedef struct ox_wino_strip {
   size_t tiles;
   size_t v_point, m_point; /* floats from point to point */
@@ -68,10 +68,10 @@ typedef struct ox_wino_mul {
   const ox_wino_strip *strip;
   const float *v, *u; /* of one point; u: [ic][width], channels u_step floats apart */
   size_t u_step;
-  const float *ahead; /* what is read next in the order of u, to be fetched; NULL: it is in cache */
+  const float *ahead; /* the weights that are read after u, to be prefetched; NULL: they are in cache */
   float *m;
-  size_t ic, width; /* 16 or 32 */
-  bool add;         /* to what m holds */
+  size_t ic, width; /* width: 16 or 32 */
+  bool add;         /* add to m instead of storing */
 } ox_wino_mul;
 
 typedef struct ox_wino_out {
@@ -79,12 +79,12 @@ typedef struct ox_wino_out {
   const ox_wino_strip *strip;
   ox_wino_span span;
   const float *m;       /* of point 0 */
-  size_t width, at;     /* of a row of M; the block's place in it */
+  size_t width, at;     /* width of a row of M; the block's offset in it */
   int64_t block;        /* of output channels, in the image */
   const float *bias;    /* of the block's channels, or NULL */
-  size_t lanes;         /* real channels */
-  const float *filters; /* [ic][taps][width], from the block's first channel on: for sums that are not finite. NULL:
-                         * |lender| tells them, from filter |first_filter| on */
+  size_t lanes;         /* channels of the block that exist */
+  const float *filters; /* [ic][taps][width], from the block's first channel on: to recompute sums that are not finite.
+                         * NULL: read through |lender|, from filter |first_filter| on */
   const ox_conv_args *lender;
   int64_t first_filter;
   size_t ic;
@@ -99,30 +99,30 @@ typedef struct ox_wino_steps {
   void (*out)(const ox_wino_out *t);
   /* U of one input channel of |width| filters f[tap][width]. */
   void (*filter)(const float *f, size_t width, float *u, size_t u_point);
-  /* U of |ic| input channels, f[ic][tap][width], at the points of one row, u[ic][point][width]. In floats, for who
-   * makes U in every run; NULL: no form does. */
+  /* U of |ic| input channels, f[ic][tap][width], at the points of one row, u[ic][point][width]. Computed in floats, for
+   * forms that compute U in every run; NULL: there are none. */
   void (*filter_row)(const float *f, size_t ic, size_t width, int row, float *u);
 } ox_wino_steps;
 
 typedef struct ox_wino_variant {
   ox_isa needs;
   const char *name;
-  double macs_per_ns, transform_ns[OX_WINO_KINDS]; /* transform_ns: of a block of a tile, there or back */
+  double macs_per_ns, transform_ns[OX_WINO_KINDS]; /* transform_ns: of one block of one tile, input or output */
   ox_wino_steps steps[OX_WINO_KINDS];
   void (*mul)(const ox_wino_mul *t);
 } ox_wino_variant;
 
 const ox_wino_variant *ox_wino_select(ox_isa have);
 
-/* Columns of the scratch rows: odd, so that the rows lie in different sets of the cache. */
+/* Columns of the scratch rows: an odd number, so that rows lie in different cache sets. */
 #define OX_WINO_COLUMNS(k) (OX_WINO_SPAN * ox_wino_step(k) + 3)
 static inline size_t ox_wino_rows_floats(ox_wino_kind k) {
   return (size_t)(ox_wino_n(k) * OX_WINO_COLUMNS(k) * OX_BLOCK);
 }
 
-/* What a form consists of (bconv.h). */
+/* The functions of a form (bconv.h). */
 size_t ox_wino_weight_floats(const ox_bconv_task *t, ox_wino_kind k);
-/* Floats of U; the filters as they were follow. */
+/* Floats of U, which the untransformed filters follow. */
 static inline int64_t ox_wino_u_floats(const ox_bconv_task *t, ox_wino_kind k) {
   return t->g.groups * t->g.ic * OX_ROUND_UP(t->g.oc, OX_BLOCK) * ox_wino_weights(k) * ox_wino_weights(k);
 }
@@ -130,7 +130,7 @@ int64_t ox_wino_weight_units(const ox_bconv_task *t);
 int64_t ox_wino_unit_filter(const ox_bconv_task *t, int64_t u);
 void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind k, float *dst, const float *w, int64_t u0, int64_t u1,
                   const ox_stop *stop);
-/* The filters alone: [group][pair of blocks][ic][tap][32], without U. */
+/* Packs the filters only, without U: [group][pair of blocks][ic][tap][32]. */
 void ox_wino_pack_filters(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1,
                           const ox_stop *stop);
 
@@ -138,25 +138,25 @@ typedef struct ox_wino_plan {
   ox_bconv_plan head;
   const ox_wino_variant *v;
   ox_wino_kind kind;
-  int64_t blocks, pairs;       /* of a group: input channels by 16, output channels by 32 */
-  int64_t woven[2];            /* images in one, along each axis */
+  int64_t blocks, pairs;       /* per group: input channels / 16, output channels / 32 */
+  int64_t woven[2];            /* interleaved images along each axis */
   int64_t across, down;        /* tiles of an image */
   int64_t tiles, strips;       /* of all images of a group */
-  bool shared;                 /* the transformed input is made by a stage of its own */
-  int64_t in_parts, out_parts; /* of a strip's blocks and pairs, if it is */
-  size_t v_floats;             /* of a strip */
+  bool shared;                 /* inputs are transformed by a stage of their own */
+  int64_t in_parts, out_parts; /* then: parts that a strip's blocks and pairs are divided into */
+  size_t v_floats;             /* V of a strip */
 } ox_wino_plan;
 
-/* From tap to tap along |axis| of OX_CONV_AXES. */
+/* The distance of taps along |axis| of OX_CONV_AXES. */
 static inline int64_t ox_wino_dilation(const ox_conv_geom *g, int axis) { return g->tap[axis][1] - g->tap[axis][0]; }
 double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k);
-/* What |k| does there on one core: products, transforms of inputs and outputs. Infinity: it does not serve. */
+/* The work of |k| for a task, on one core. False: not supported. */
 typedef struct ox_wino_work {
   double weights, tiles, products_ns, transforms_ns;
 } ox_wino_work;
 bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out);
 bool ox_wino_plan_init(ox_bconv_plan *p, ox_wino_kind k);
-/* The counts of |p| that do not depend on how it is divided. */
+/* Sets the counts of |p| that do not depend on how the work is divided. */
 bool ox_wino_plan_counts(ox_wino_plan *p, ox_wino_kind k);
 void ox_wino_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                  void *scratch);

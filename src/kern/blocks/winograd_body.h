@@ -69,7 +69,8 @@ OX_INLINE void transform_out(ox_wino_kind kind, const vf32 *v, vf32 *o) {
 
 /* ---- input ---- */
 
-/* Down the columns: every column that the span's tiles read, once. Rows [lo, hi) of the n lie inside the image. */
+/* Transforms columns [begin, end) of those that the span's tiles read, each once. Rows [lo, hi) of the n are inside the
+ * image. */
 OX_INLINE void columns_in(ox_wino_kind k, const float *x, int64_t row, int64_t column, float *rows, int64_t begin,
                           int64_t end, int lo, int hi, bool inside) {
   const int64_t ld = OX_WINO_COLUMNS(k) * OX_BLOCK;
@@ -89,7 +90,7 @@ static void clear_columns(ox_wino_kind k, float *rows, int64_t begin, int64_t en
     for (int r = 0; r < ox_wino_n(k); r++) vf32_store(rows + r * ld + c, vf32_zero());
 }
 
-/* Along one of the rows that columns_in has made: to[point of the row][tile]. */
+/* Transforms one of the rows that columns_in has written: to[point of the row][tile]. */
 OX_INLINE void rows_in(ox_wino_kind k, const float *row, float *to, size_t v_point, size_t count) {
   const int n = ox_wino_n(k), step = ox_wino_step(k);
   for (size_t i = 0; i < count; i++, row += step * OX_BLOCK, to += OX_BLOCK)
@@ -127,7 +128,7 @@ OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
 
 /* ---- products ---- */
 
-/* |ahead|: weights that follow, |step| floats of which are fetched for each k; they may come from memory. */
+/* |ahead|: the weights that follow, perhaps not in cache; |step| floats of them are prefetched for each k. */
 OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const float *ahead, size_t step, int mr, int nv) {
   const float *u = t->u + col, *v = t->v + row * OX_BLOCK;
   size_t v_block = t->strip->tiles * OX_BLOCK;
@@ -158,9 +159,9 @@ OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const floa
 
 OX_INLINE void mul_columns(const ox_wino_mul *t, size_t col, int nv) {
   size_t tiles = t->strip->tiles, steps = OX_CEIL_DIV(tiles, WINO_MR), row = 0;
-  for (size_t s = 0; s < steps; s++) { /* evenly: 16 tiles by at most 14 are 8 8 */
+  for (size_t s = 0; s < steps; s++) { /* of nearly equal size: 16 tiles by at most 14 are 8 8 */
     size_t rows = tiles / steps + (s < tiles % steps);
-    bool fetches = t->ahead && col == 0 && s * OX_BLOCK < t->width; /* half of what is next in each of two steps */
+    bool fetches = t->ahead && col == 0 && s * OX_BLOCK < t->width; /* each of two steps prefetches one half */
     const float *ahead = fetches ? t->ahead + t->ic * s * OX_BLOCK : t->u;
     size_t fetch = !fetches ? 0 : steps == 1 ? t->width : OX_BLOCK;
     switch (rows) {
@@ -202,9 +203,9 @@ static void mul(const ox_wino_mul *t) {
 
 /* ---- output ---- */
 
-enum { LENT = 16 /* channels at a time */ };
+enum { LENT = 16 /* input channels that |borrow| is asked for at a time */ };
 
-/* Filters of |n| channels from |c| on as [channel][tap][16]; lanes past the last one hold zero. */
+/* Reads the filters of |n| input channels from |c| on as [channel][tap][16]; lanes past the last filter become zero. */
 static void borrow(const ox_wino_out *t, size_t c, size_t n, float *to) {
   float filter[LENT * 9];
   for (size_t k = 0; k < n * 9 * OX_BLOCK; k++) to[k] = 0;
@@ -215,8 +216,8 @@ static void borrow(const ox_wino_out *t, size_t c, size_t n, float *to) {
   }
 }
 
-/* The sums of tile |i| straight from the image, where Winograd's way gives infinities, NaN or huge numbers: one such
- * input spoils every output of a tile there. */
+/* The sums of tile |i| computed directly, if Winograd's algorithm gives infinities, NaN or huge numbers: there, one
+ * such input affects every output of the tile. */
 static void plain_sums(const ox_wino_out *t, ox_wino_kind kind, int64_t i, float *sums) {
   const ox_wino_image *g = t->image;
   const int m = ox_wino_m(kind);
@@ -260,7 +261,7 @@ static void activate(const ox_act *act, float *v, int n) {
 #undef WINO_ACT
 }
 
-/* Clamp and slope of vector |l| of a block; NaN passes. */
+/* Applies clamp and slope to vector |l| of a block; NaN stays. */
 OX_INLINE vf32 bend(const ox_wino_out *t, vf32 v, vf32 lo, vf32 hi, int l) {
   v = vf32_min(hi, vf32_max(lo, v));
   return t->slope ? vf32_prelu(v, vf32_load(t->slope + l * L)) : v;
@@ -273,8 +274,8 @@ OX_INLINE void load_bias(const ox_wino_out *t, vf32 *bias) {
   }
 }
 
-/* Vectors |first| and up from sums in memory to the image: bias, residual, activation; what lies outside the image is
- * dropped. */
+/* Stores sums in memory to the image, from vector |first| on, with bias, residual and activation; outputs outside the
+ * image are dropped. */
 static void finish_tile(const ox_wino_out *t, int m, int64_t i, int first, float *sums) {
   const ox_wino_image *g = t->image;
   vf32 bias[PER_BLOCK], lo = vf32_splat(t->lo), hi = vf32_splat(t->hi);
@@ -297,7 +298,7 @@ static void finish_tile(const ox_wino_out *t, int m, int64_t i, int first, float
         vf32_store(g->y + at + r * g->y_row + c * g->y_column + l, vf32_load(sums + (r * m + c) * OX_BLOCK + l));
 }
 
-/* A^T M A of one vector of channels of tile |i|. */
+/* A^T M A for one vector of channels of tile |i|. */
 OX_INLINE void sums_of(const ox_wino_out *t, ox_wino_kind k, int64_t i, int l, vf32 (*o)[OX_WINO_MAX_M]) {
   const int m = ox_wino_m(k), n = ox_wino_n(k);
   const float *from = t->m + (t->span.at + (size_t)i) * t->width + t->at + (size_t)(l * L);
@@ -314,7 +315,7 @@ OX_INLINE void sums_of(const ox_wino_out *t, ox_wino_kind k, int64_t i, int l, v
   }
 }
 
-/* No infinity, no NaN, and nothing so large that its rounding errors swamp its neighbours in the tile. */
+/* No infinity, no NaN, and no number so large that its rounding error exceeds other outputs of the tile. */
 OX_INLINE bool all_ordinary(int m, vf32 (*o)[OX_WINO_MAX_M]) {
   vf32 sum = vf32_zero();
   OX_UNROLL for (int r = 0; r < m; r++) {
@@ -332,12 +333,12 @@ OX_INLINE void out_as(const ox_wino_out *t, ox_wino_kind k) {
   const float *const z = g->z;
   vf32 bias[PER_BLOCK], lo = vf32_splat(t->lo), hi = vf32_splat(t->hi);
   load_bias(t, bias);
-  bool plain = !t->post && t->span.y + m <= g->out_h && g->y_column == OX_BLOCK; /* whose places are known here */
+  bool plain = !t->post && t->span.y + m <= g->out_h && g->y_column == OX_BLOCK; /* stored from registers */
   for (int64_t i = 0; i < t->span.count; i++) {
     float sums[OX_WINO_MAX_M * OX_WINO_MAX_M * OX_BLOCK];
     bool direct = plain && t->span.x + (i + 1) * m <= g->out_w, ordinary = true;
     int64_t at = t->block * g->y_block + t->span.y * g->y_row + (t->span.x + i * m) * OX_BLOCK;
-    int done = 0; /* vectors that are in the image */
+    int done = 0; /* vectors stored to the image */
     for (int l = 0; l < PER_BLOCK && ordinary; l++) {
       vf32 o[OX_WINO_MAX_M][OX_WINO_MAX_M];
       sums_of(t, k, i, l, o);

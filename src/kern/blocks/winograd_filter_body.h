@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/winograd_filter_body.h - U = G g G^T of filters, in double and rounded once: plain loops that the
- * compiler vectorises at its file's instruction set. And a row of U in floats. Part of winograd_body.h. */
+ * kern/blocks/winograd_filter_body.h - U = G g G^T of filters in double, rounded once, by plain loops that the compiler
+ * vectorises for its file's instruction set; and single rows of U in floats. Part of winograd_body.h. */
 
 typedef double lanes[OX_BLOCK];
 
@@ -42,7 +42,7 @@ OX_INLINE void filter_as(ox_wino_kind kind, const float *f, size_t width, float 
 
 /* ---- U row by row, in floats ---- */
 
-/* Point |i| of three numbers along an axis, without its scale: what is left of G are 1, p and p^2, which are exact. */
+/* G g at point |i| of an axis without its scale: then the coefficients of G are 1, p and p^2, which are exact. */
 OX_INLINE vf32 unscaled(int m, int i, vf32 a, vf32 b, vf32 c) {
   if (i == 0 || i == m + 1) return i ? c : a;
   float p = ox_wino_points_of(m)->p[(i - 1) / 2];
@@ -73,12 +73,12 @@ OX_INLINE void filter_row_as(int m, int row, const float *f, size_t ic, size_t w
 
 static void filter_row4(const float *f, size_t ic, size_t width, int row, float *u) {
   switch (row) { /* a loop for each */
-#define FILTER_ROW(r)                                                                   \
-  case r:                                                                               \
-    if (width == OX_WINO_PAIR)                                                          \
-      filter_row_as(4, r, f, ic, OX_WINO_PAIR, u); /* counts that the compiler knows */ \
-    else                                                                                \
-      filter_row_as(4, r, f, ic, OX_BLOCK, u);                                          \
+#define FILTER_ROW(r)                                                         \
+  case r:                                                                     \
+    if (width == OX_WINO_PAIR)                                                \
+      filter_row_as(4, r, f, ic, OX_WINO_PAIR, u); /* with constant widths */ \
+    else                                                                      \
+      filter_row_as(4, r, f, ic, OX_BLOCK, u);                                \
     break;
     FILTER_ROW(0)
     FILTER_ROW(1)

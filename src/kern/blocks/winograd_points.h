@@ -5,9 +5,9 @@
  * x (x +- p_i) Q_i (points +-p_i) and x Q (infinity). Those of G are (1, p, p^2) / N(p), where N(p) is the row's
  * polynomial at its own point; those of A^T the powers of the points. All numbers of B^T and A^T are exact as floats.
  *
- * Why these points: with them the largest error of F(4) over the sum of magnitudes, on 64 channels of normal numbers,
- * is 2.7e-7, that of plain sums 2e-7; with +-1, +-2 it is 1.5e-6. F(6) has 2e-6 at best (+-1/2, +-1, +-7/4) and saved 5
- * % of the time, so there is none. */
+ * Why these points: with them the largest error of F(4), relative to the sum of magnitudes, on 64 channels of normally
+ * distributed numbers, is 2.7e-7; that of plain sums is 2e-7, and that of F(4) with +-1, +-2 is 1.5e-6. F(6) has 2e-6
+ * at best (+-1/2, +-1, +-7/4) and saved only 5 % of the time, so it is not provided. */
 #ifndef OX_KERN_BLOCKS_WINOGRAD_POINTS_H
 #define OX_KERN_BLOCKS_WINOGRAD_POINTS_H
 

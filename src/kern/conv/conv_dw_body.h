@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/conv/conv_dw_body.h - one block of a depthwise convolution or of a maximum over windows. The inputs are copied
- * into planes split by coordinate modulo stride, padding around them; every tap is then a shifted read. Taps that are
- * far apart have a plane each. Part of conv_f32_body.h. */
+ * with their padding into one plane per phase of the strides, so that every tap is a contiguous read at an offset. Taps
+ * that are far apart have a plane each. Part of conv_f32_body.h. */
 
 /* ---- the planes ---- */
 
-/* Where plane |i| of the block that begins at output |o0| begins in the input, along |axis|. */
+/* The input coordinate on |axis| at which plane |i| of the block that begins at output |o0| begins. */
 OX_INLINE int64_t plane_begin(const ox_conv_plan *p, const int64_t *o0, int axis, int64_t i) {
   const ox_conv_planes *q = &p->planes;
   return o0[axis] * p->g.stride[axis] + (q->by_tap ? p->g.tap[axis][i] : q->tap_min[axis] + i);
 }
 
-/* Copies what lies inside; |o0|: first output of the block. */
+/* Copies the part of the planes that is inside the input; |o0|: the block's first output. */
 OX_INLINE void fill_planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, int64_t s2) {
   const ox_conv_planes *q = &p->planes;
   const ox_conv_geom *g = &p->g;
@@ -119,7 +119,7 @@ static void reduce_taps(const ox_conv_plan *p, float *dst, const float *src, con
     taps(dst, src, q->tap_off, w, n_taps, bias, z, lo, hi, (size_t)len);
 }
 
-/* Row by row into y, or the plane as one long row into |flat|, from which copy_rows takes the rows. */
+/* Computes row by row into y, or the plane as one long row into |flat|, from which copy_rows copies the rows. */
 static void block_taps(const ox_conv_plan *p, const float *src, float *flat, const float *w, float bias,
                        const int64_t *n, float *y, const float *z) {
   const ox_conv_planes *q = &p->planes;
@@ -151,7 +151,7 @@ static void copy_rows(const ox_conv_plan *p, const float *flat, const int64_t *n
 
 static void block_post(const ox_conv_plan *p, const int64_t *n, float *y) {
   const ox_conv_geom *g = &p->g;
-  if (n[1] == g->out[1] && n[2] == g->out[2]) { /* whole rows: one stretch */
+  if (n[1] == g->out[1] && n[2] == g->out[2]) { /* whole planes are contiguous */
     finish(&p->act, y, 0, NULL, NULL, 1, (size_t)(n[0] * n[1] * n[2]));
     return;
   }
@@ -160,7 +160,7 @@ static void block_post(const ox_conv_plan *p, const int64_t *n, float *y) {
       finish(&p->act, y + (d * g->out[1] + h) * g->out[2], 0, NULL, NULL, 1, (size_t)n[2]);
 }
 
-/* All channels go through a step before the next begins: a load that spans several recent stores cannot be forwarded
+/* Each step is done for all channels before the next one: a load that spans several recent stores cannot be forwarded
  * from them and waits until they reach the cache. */
 static void depthwise(const ox_conv_plan *p, const ox_conv_args *a, int64_t unit, int64_t count, int64_t block,
                       float *scratch, ox_conv_fill fill) {

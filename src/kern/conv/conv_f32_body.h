@@ -8,11 +8,11 @@
 
 enum { L = VF32_LANES };
 
-OX_INLINE vf32 clamp(vf32 v, vf32 lo, vf32 hi) { return vf32_min(hi, vf32_max(lo, v)); } /* NaN passes */
+OX_INLINE vf32 clamp(vf32 v, vf32 lo, vf32 hi) { return vf32_min(hi, vf32_max(lo, v)); } /* NaN stays */
 
 /* ---- copies and taps ---- */
 
-/* len floats of a row, all inside it; stores no more than len. */
+/* Copies |len| floats of a row that are all inside it; stores no more than these. */
 OX_INLINE void inner_copy(float *d, const float *s, int64_t stride, int64_t len) {
   int64_t j = 0;
   if (stride == 1) {
@@ -26,7 +26,7 @@ OX_INLINE void inner_copy(float *d, const float *s, int64_t stride, int64_t len)
   }
 }
 
-/* Positions [*lo, *hi) of |len| lie inside an input's axis: base + i * stride in [0, n). */
+/* The positions i in [*lo, *hi) of |len| that are inside an input's axis: 0 <= base + i * stride < n. */
 OX_INLINE void inside(int64_t base, int64_t stride, int64_t n, int64_t len, int64_t *lo, int64_t *hi) {
   *lo = base >= 0 ? 0 : stride == 1 ? -base : (-base + stride - 1) / stride;
   *hi = base >= n ? 0 : OX_MIN(stride == 1 ? n - base : (n - base + stride - 1) / stride, len);
@@ -37,7 +37,7 @@ OX_INLINE void zeros(float *d, int64_t n) {
   for (int64_t i = 0; i < n; i += L) vf32_store_n(d + i, vf32_zero(), vf32_lanes_at((size_t)i, (size_t)n));
 }
 
-/* |len| floats of a row of |n|, from |first| on; what lies outside is zero. */
+/* Copies |len| floats of a row of |n| from |first| on, with zeros for those outside. */
 OX_INLINE void row_copy(float *d, const float *s, int64_t first, int64_t n, int64_t stride, int64_t len) {
   int64_t lo, hi;
   inside(first, stride, n, len, &lo, &hi);
@@ -46,7 +46,7 @@ OX_INLINE void row_copy(float *d, const float *s, int64_t first, int64_t n, int6
   zeros(d + hi, len - hi);
 }
 
-/* Stretches of consecutive output pixels of one output row. */
+/* Consecutive output pixels of one output row. */
 typedef struct seg {
   int64_t d, h, w, len; /* d, h, w: scaled by the strides */
 } seg;
@@ -61,7 +61,7 @@ static size_t cut(const ox_conv_geom *g, int64_t p0, int64_t p1, seg *s) {
   return n;
 }
 
-/* The input row that each stretch reads for taps (td, th); NULL: outside. */
+/* The input row that each seg reads for taps (td, th), whose coordinates are |d| and |h|; NULL: outside. */
 OX_INLINE void seg_rows(const ox_conv_geom *g, const float *xc, int64_t d, int64_t h, const seg *segs, size_t n,
                         const float **rows) {
   for (size_t i = 0; i < n; i++) {

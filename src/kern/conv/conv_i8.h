@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/conv/conv_i8.h - convolution of bytes in exact 32-bit sums, on channels-last data: rows of taps go through the
- * 8-bit product (gemm_i8.h), depthwise multiplies channels in lanes. The same bits on every instruction set. */
+ * kern/conv/conv_i8.h - convolution of channels-last bytes with exact 32-bit sums: inputs are gathered to rows for the
+ * 8-bit product (gemm_i8.h); depthwise ones have channels in lanes. The same bits on every instruction set. */
 #ifndef OX_KERN_CONV_CONV_I8_H
 #define OX_KERN_CONV_CONV_I8_H
 
@@ -9,8 +9,8 @@
 
 /* One output pixel of a depthwise convolution, all channels. */
 typedef struct ox_conv_i8_pixel {
-  const uint8_t *const *x; /* channel 0 of the pixel under each tap inside the image */
-  const int32_t *const *w; /* that tap's weights less their zero points, by channel */
+  const uint8_t *const *x; /* channel 0 of the pixel under each tap that is inside the image */
+  const int32_t *const *w; /* that tap's weights minus their zero points, by channel */
   size_t n_taps, channels;
   bool x_signed;
   int32_t x_zero;
@@ -44,10 +44,10 @@ typedef struct ox_conv_i8_plan {
 
 typedef struct ox_conv_i8_args {
   const uint8_t *x;   /* [batch][pixels][channels] */
-  const void *packed; /* groups of ox_conv_i8_group_bytes; depthwise: int32 [tap][channel], zero point taken off */
+  const void *packed; /* groups of ox_conv_i8_group_bytes; depthwise: int32 [tap][channel], zero point subtracted */
   bool x_signed, w_signed;
   const void *x_zero, *w_zero; /* bytes; NULL: 0 */
-  size_t w_zero_step;          /* 1: one for each output channel */
+  size_t w_zero_step;          /* 1: one per output channel; 0: one for all */
   const int32_t *bias;
   const float *scale; /* by output channel; NULL with OX_I32 */
   uint32_t type;
@@ -67,7 +67,7 @@ size_t ox_conv_i8_group_bytes(const ox_gemm_i8_variant *v, int64_t oc, int64_t k
 /* Packs panel |panel| of one group of w [oc][ic][taps]; |temp|: nr * ic * taps bytes. */
 void ox_conv_i8_pack_panel(const ox_gemm_i8_variant *v, const void *w, bool w_signed, int64_t oc, int64_t ic,
                            int64_t taps, int64_t panel, void *temp, void *packed);
-/* Depthwise: w [groups][taps] less its zero points (bytes of its type; NULL: 0), as int32 [taps][groups]. */
+/* Depthwise: w [groups][taps] minus its zero points (bytes of its type; NULL: 0), as int32 [taps][groups]. */
 void ox_conv_i8_pack_depthwise(const void *w, bool w_signed, int64_t groups, int64_t taps, const void *zero,
                                size_t zero_step, int32_t *packed);
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/conv/conv_modes.h - what a mode of convolution gives to conv_plan.c: its plan and its tiles. */
+ * kern/conv/conv_modes.h - the modes of convolution (ox_conv_mode), as conv_plan.c calls them: plans and tiles. */
 #ifndef OX_KERN_CONV_CONV_MODES_H
 #define OX_KERN_CONV_CONV_MODES_H
 
 #include "kern/conv/conv.h"
 
-enum { OX_CONV_TILES = 24 /* to aim at: two threads then end within 4 % of each other */ };
+enum { OX_CONV_TILES = 24 /* desired number: two threads then finish within 4 % of each other */ };
 
-/* How many of |n| units, each of |unit_ns|, make a tile when all units of a convolution take |total_ns|. */
+/* The number of units per tile, out of |n|, if a unit takes |unit_ns| and the whole convolution |total_ns|. */
 int64_t ox_conv_units_per_tile(double total_ns, double unit_ns, int64_t n);
 
-/* Depthwise. False: too large. */
+/* OX_CONV_DEPTHWISE. False: too large. */
 bool ox_conv_planes_plan(ox_conv_plan *p);
 void ox_conv_planes_tables(ox_conv_plan *p, void *memory);
 void ox_conv_planes_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t tile, float *scratch);
 
-/* Products; gather: a tile of the first of two stages. */
+/* OX_CONV_PIXELS and OX_CONV_FEW; gather: a tile of the first of two stages. */
 void ox_conv_pixels_plan(ox_conv_plan *p, const ox_gemm_variant *v);
 void ox_conv_pixels_gather(const ox_conv_plan *p, const ox_conv_args *a, int64_t tile);
 void ox_conv_pixels_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t tile, void *scratch);

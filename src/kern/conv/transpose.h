@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/conv/transpose.h - transposed convolution as one plain convolution per phase of the output: outputs whose
- * coordinates agree modulo the strides use the same taps, with stride 1. No two tiles write the same element. */
+ * coordinates are equal modulo the strides use the same taps, with stride 1. No two tiles write the same element. */
 #ifndef OX_KERN_CONV_TRANSPOSE_H
 #define OX_KERN_CONV_TRANSPOSE_H
 
@@ -10,22 +10,22 @@ typedef struct ox_deconv_axis {
   int64_t in, out, kernel, stride, dilation, lo; /* lo: padding cut from the start of the output */
 } ox_deconv_axis;
 
-/* Taps of class r (0 <= r < stride): those t with t * dilation % stride == r, in order. Returns how many. */
+/* The taps t of class r (0 <= r < stride), for which t * dilation % stride == r, in order. Returns their number. */
 int64_t ox_deconv_taps(const ox_deconv_axis *a, int64_t r, int64_t *taps);
-/* First output of class r; outputs of the class follow |stride| apart. *count of them. */
+/* The first output of class r; the class has *count outputs, |stride| apart. */
 int64_t ox_deconv_first(const ox_deconv_axis *a, int64_t r, int64_t *count);
-/* Input coordinate that tap t reads for the first output of class r; the next output reads the next input. */
+/* The input coordinate that tap t reads for the class's first output; the next output reads the next input. */
 static inline int64_t ox_deconv_offset(const ox_deconv_axis *a, int64_t first, int64_t t) {
   return (first + a->lo - t * a->dilation) / a->stride; /* exact */
 }
 
-/* Which taps of each axis a phase has. */
+/* The taps of a phase on each axis. */
 typedef struct ox_deconv_phase {
   int64_t n[OX_CONV_AXES];
   const int64_t *taps[OX_CONV_AXES]; /* indices into the kernel */
 } ox_deconv_phase;
 
-/* How many phases there are; false: too many. */
+/* The number of phases; false: too many. */
 bool ox_deconv_phase_count(const ox_deconv_axis *axis, int64_t *n);
 /* The class of phase |i| along each axis. */
 void ox_deconv_phase_classes(const ox_deconv_axis *axis, int64_t i, int64_t *r);
