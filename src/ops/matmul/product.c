@@ -41,7 +41,7 @@ static int64_t b_start(const ox_product *p, int64_t matrix) {
   return at;
 }
 
-/* Batch dimensions that only count rows of A become rows: [b, m, k] by one [k, n] is [b m, k] by [k, n]. */
+/* Turns batch dimensions into rows of A if B does not depend on them: [b, m, k] by one [k, n] is [b m, k] by [k, n]. */
 static void merge_rows(ox_product *p) {
   while (p->rank > 0) {
     int d = p->rank - 1;
@@ -58,7 +58,7 @@ static void merge_rows(ox_product *p) {
   }
 }
 
-/* A matrix by a vector is the vector by the transposed matrix: rows become columns, one row stays. */
+/* Computes a matrix times a vector as the vector times the transposed matrix: a product of one row. */
 static void swap_sides(ox_product *p) {
   for (int t = 0; t < 2; t++)
     if (p->in_term[t] && p->epi.term[t].rs != 0 && p->epi.term[t].rs != 1) return;
@@ -78,7 +78,7 @@ static ox_gemm_b choose_mode(const ox_product *p, const ox_product_b *packed) {
   if (packed) return OX_GEMM_PACKED;
   bool small = p->m <= FEW_ROWS;
   if (p->type == OX_F32 && small && p->b_ks == 1 && (p->a_ks == 1 || p->k <= 1)) return OX_GEMM_DOTS;
-  /* in place up to the point where rows of B, far apart, cost more than a pass over B */
+  /* in place, as long as reading rows of B that are far apart costs less than packing B */
   if (p->type == OX_F32 && p->b_ns == 1 && (small || p->m <= 96 || (p->k * p->n <= 128 * 1024 && p->m <= 512)))
     return OX_GEMM_DIRECT;
   return OX_GEMM_PACKED;
@@ -193,7 +193,7 @@ static double get(uint32_t type, const void *p, int64_t i) {
   }
 }
 
-/* Truncates, saturating: out-of-range conversions are undefined in C. */
+/* Truncates and saturates, since out-of-range conversions are undefined in C. */
 static void put(uint32_t type, void *p, int64_t i, double v) {
   switch (type) {
     case OX_F64:
@@ -214,7 +214,7 @@ static void put(uint32_t type, void *p, int64_t i, double v) {
   }
 }
 
-/* Integers with alpha = beta = 1 stay exact: sums wrap. */
+/* Integers with alpha = beta = 1 are added exactly, wrapping around. */
 static void add_int(uint32_t type, void *p, int64_t i, const void *x, int64_t j) {
   if (type == OX_I32 || type == OX_U32)
     ((uint32_t *)p)[i] += ((const uint32_t *)x)[j];

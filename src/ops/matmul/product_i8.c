@@ -8,7 +8,7 @@
 #include "kern/quant/convert.h"
 #include "kern/quant/quantize.h"
 
-/* What the dynamic quantization of A found; lies in the shared memory before the scales. */
+/* The parameters of A's dynamic quantization; in shared memory, before the scales. */
 typedef struct dynamic_a {
   float scale;
   uint8_t zero;
@@ -20,7 +20,7 @@ static const ox_tensor *input(const ox_kernel_ctx *c, int i) {
 }
 static int64_t count_of(const ox_tensor *t) { return t ? ox_shape_count(&t->shape) : 1; }
 
-/* Batches that only count rows of A become rows. */
+/* Turns batch dimensions into rows of A if B does not depend on them. */
 static void merge_rows(const ox_kernel_ctx *c, ox_product_i8 *q) {
   ox_product *p = &q->p;
   int64_t rows = (int64_t)p->m, step = (int64_t)p->m * p->a_rs;
@@ -44,7 +44,7 @@ size_t ox_product_i8_share(const ox_tensor *t, size_t each, int64_t matrix) {
   return t && (size_t)count_of(t) > each && count_of(t) > 1 ? (size_t)matrix * each : 0;
 }
 
-/* A parameter of A or B has one element, one per row or column, or that for each matrix. */
+/* Checks a parameter of A or B: it has one element, or one per row or column of one matrix or of all. */
 static ox_status *check_count(const ox_kernel_ctx *c, int in, const char *what, size_t each, size_t all) {
   int64_t n = count_of(input(c, in));
   if (n == 1 || n == (int64_t)each || n == (int64_t)all) return NULL;
@@ -112,7 +112,7 @@ static float *scales_of(const ox_kernel_ctx *c, const ox_product_i8 *q) {
   return (float *)(void *)((char *)c->shared + q->at_scales + DYNAMIC_BYTES);
 }
 
-/* As DynamicQuantizeLinear. */
+/* Quantizes A as DynamicQuantizeLinear does. */
 static void quantize_a(const ox_kernel_ctx *c, const ox_product_i8 *q) {
   const ox_quantize_table *t = ox_quantize_select(c->isa);
   const ox_tensor *a = c->in[q->in.a];
@@ -131,8 +131,8 @@ static void load_scales(const ox_kernel_ctx *c, const ox_tensor *t, float *to, s
     to[0] = 1;
 }
 
-/* Rows, then columns. A scale of A for all rows goes into the columns' product, which is rounded as the operators'
- * definitions have it: (a b) / y. */
+/* Writes the scales of rows, then of columns. A single scale of A is multiplied into those of the columns, and rounded
+ * as the operators are defined: (a b) / y. */
 static void make_scales(const ox_kernel_ctx *c, const ox_product_i8 *q) {
   float *row = scales_of(c, q), *col = row + q->row_scales, y = 1;
   if (q->dynamic)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul/product_pack.c - constant B of products: noted at load, packed in prepare. */
+ * ops/matmul/product_pack.c - constant B of products: recorded at load, packed in prepare. */
 #include "base/cksize.h"
 #include "ops/matmul/product.h"
 
@@ -8,9 +8,9 @@ ox_status *ox_product_const(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_p
   if (!b || b->shape.rank < 2 || !(b->dtype == OX_F32 || b->dtype == OX_F16 || b->dtype == OX_BF16)) return NULL;
   int rank = b->shape.rank;
   size_t rows = (size_t)b->shape.dim[rank - 2], cols = (size_t)b->shape.dim[rank - 1];
-  if (b->dtype == OX_F32 && (trans ? rows : cols) == 1) return NULL; /* a vector: dot products read it in place */
+  if (b->dtype == OX_F32 && (trans ? rows : cols) == 1) return NULL; /* dot products read a vector in place */
   size_t count = (size_t)ox_shape_span(&b->shape, 0, rank - 2);
-  if (rows == 0 || cols == 0 || count == 0) return NULL; /* an empty matrix is nothing to pack */
+  if (rows == 0 || cols == 0 || count == 0) return NULL;
   ox_product_b *pb = *out = OX_LOAD_NEW(c, ox_product_b);
   atomic_int *use = OX_LOAD_NEW(c, atomic_int);
   if (!pb || !use) return ox_oom();
@@ -28,7 +28,7 @@ typedef struct packing {
   size_t units; /* of a matrix */
 } packing;
 
-/* Matrix |index| of |t|, or of nothing yet. */
+/* Matrix |index| of |t|; without data if |t| is NULL. */
 static ox_gemm_src source(const ox_product_b *b, const ox_tensor *t, size_t index) {
   const char *p = t ? (const char *)t->data + index * b->k * b->n * (ox_dtype_bits(b->type) / 8) : NULL;
   return (ox_gemm_src){p, b->type, b->trans ? 1 : (ptrdiff_t)b->n, b->trans ? (ptrdiff_t)b->k : 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul/product_plain.c - see product_plain.h. Sums are kept in double, which holds what 32 bits hold. */
+ * ops/matmul/product_plain.c - see product_plain.h. Sums are doubles, which represent all 32-bit integers. */
 #include "ops/matmul/product_plain.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { COLS = 256 };
 
-/* A row of the result: where it, A's row and B's matrix begin, and where the parameters of the latter two do. */
+/* A row of the result: the offsets of it, of A's row, of B's matrix, and of the parameters of A and B. */
 typedef struct row {
   size_t out, a, b, a_zero, a_scale, b_zero, b_scale;
 } row;
@@ -18,7 +18,7 @@ static const ox_tensor *input(const ox_kernel_ctx *c, int i) {
   return i >= 0 && (uint32_t)i < c->n_in ? c->in[i] : NULL;
 }
 
-/* Elements [at, at + n) of parameter |t|; its only one for all if it has no more. */
+/* Elements [at, at + n) of parameter |t|; if it has a single element, n copies of that. */
 static void params(const ox_kernel_ctx *c, const ox_tensor *t, size_t at, size_t n, double absent, double *to) {
   bool one = t && ox_shape_count(&t->shape) == 1;
   if (t) ox_convert_select(c->isa)->load_f64[t->dtype](t->data, one ? 0 : at, one ? 1 : n, to);
@@ -59,7 +59,7 @@ static void sum_columns(const ox_kernel_ctx *c, const ox_product_i8 *q, const ro
   }
 }
 
-/* |sums| as elements of the result's type, which saturate; integers are rounded before the zero point is added. */
+/* Stores |sums| in the result's type, saturating; for integers, they are rounded before the zero point is added. */
 static void quantize(const ox_kernel_ctx *c, const ox_product_i8 *q, const row *r, size_t j0, size_t n, double *sums) {
   static const ox_narrow_how how = {.saturate = true};
   ox_tensor *y = c->out[0];

@@ -6,11 +6,11 @@
 
 #include "ops/matmul/product.h"
 
-/* A shape seen as [batch.., rows, cols], with the input's dimension behind each. */
+/* A shape viewed as [batch.., rows, cols]: the tensor's dimension for each of these. */
 typedef struct view {
   int rank;             /* of the batch */
   int dim[OX_MAX_RANK]; /* batch dimension i is the tensor's dimension dim[i] */
-  int row, col;         /* -1: a 1-D operand's missing one */
+  int row, col;         /* -1: a 1-D operand does not have it */
 } view;
 
 static view view_of(int rank, bool trans, bool trans_batch, bool left) {
@@ -20,7 +20,7 @@ static view view_of(int rank, bool trans, bool trans_batch, bool left) {
     return v;
   }
   v.rank = rank - 2;
-  /* moved batch: [rows, batch.., cols] */
+  /* trans_batch: the tensor is [rows, batch.., cols] */
   for (int i = 0; i < v.rank; i++) v.dim[i] = trans_batch ? i + 1 : i;
   v.row = trans_batch ? 0 : rank - 2, v.col = rank - 1;
   if (trans) {
@@ -62,7 +62,7 @@ ox_status *ox_product_infer(const char *op, const ox_shape *a, const ox_shape *b
   return NULL;
 }
 
-/* Strides of the batch dimensions of one side in the broadcast batch. */
+/* One side's strides along the dimensions of the broadcast batch. */
 static void batch_strides(const ox_shape *s, const view *v, const ox_product *p, const int64_t *strides, int64_t *out) {
   for (int i = 0; i < p->rank; i++) {
     int own = i - (p->rank - v->rank);

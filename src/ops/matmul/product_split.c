@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/matmul/product_split.c - float32 products on a matrix unit (kern/gemm/split_product.h). B is read as floats, in
- * the panels of plain products or where it lies, so that how many rows there are decides only when shapes are known. */
+ * the panels of plain products or in place, so that the algorithm can be chosen by the number of rows when shapes are
+ * known. */
 #include "ops/matmul/product.h"
 
 enum { BATCH_TILE_MACS = 1 << 20 };

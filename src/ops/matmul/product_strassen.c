@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul/product_strassen.c - float32 products by a constant B in seven steps instead of eight
- * (kern/gemm/strassen.h). B stays in the panels of plain products, so that how many rows there are decides only when
- * shapes are known. A first run reads it where the model lies, the next one packs it. */
+ * ops/matmul/product_strassen.c - float32 products with a constant B by Strassen's algorithm (kern/gemm/strassen.h). B
+ * stays in the panels of plain products, so that the algorithm can be chosen by the number of rows when shapes are
+ * known. The first run reads B in place from the model, the next one packs it. */
 #include "ops/matmul/product.h"
 
 typedef struct shared {
@@ -30,7 +30,7 @@ ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p) {
   return NULL;
 }
 
-/* The first run of all shapes reads B in place. */
+/* Decides whether this run reads B in place, as only the first run of any shape does, or packs it. */
 static ox_status *begin(const ox_kernel_ctx *c, const ox_product *p) {
   shared *s = c->shared;
   int use = OX_B_NEW;

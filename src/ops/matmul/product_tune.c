@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul/product_tune.c - measures the ways of a product of float32 matrices whose B is not packed at load: dot
- * products, B in place, B packed by a stage. On one thread: the way must not depend on how many there are. */
+ * ops/matmul/product_tune.c - measures the algorithms for a product of float32 matrices whose B is not packed at load:
+ * dot products, B in place, B packed by a stage. On one thread, since the choice must not depend on their number. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void multiply(void *ctx) {
   for (size_t i = 0; i < ox_gemm_tiles(&t->g); i++) ox_gemm_run(&t->g, &io, i, t->scratch);
 }
 
-/* Floats from the first to the last of rows x columns; 0: too many, or strides that no memory is made for here. */
+/* Floats from the first to the last element of rows x columns; 0: too many, or strides that are not measured. */
 static size_t extent(size_t rows, ptrdiff_t rs, size_t columns, ptrdiff_t cs) {
   size_t a, b;
   if (rs < 0 || cs < 0 || !rows || !columns || !ox_mul_ok(rows - 1, (size_t)rs, &a) ||
@@ -57,7 +57,8 @@ static size_t extent(size_t rows, ptrdiff_t rs, size_t columns, ptrdiff_t cs) {
   return a + b + 1 <= MOST_FLOATS ? a + b + 1 : 0;
 }
 
-/* All batches; a matrix of B is packed once, whoever shares it. INFINITY: no memory. */
+/* The estimated time of all batches, in ns. Each matrix of B is packed once, even if batches share it. INFINITY: out of
+ * memory. */
 static double measure(trial *t, ox_gemm_b way, ox_alloc alloc) {
   const ox_product *p = t->p;
   ox_gemm_plan_init(&t->g, t->v, p->m, p->n, p->k, OX_F32, OX_F32, way);

@@ -15,7 +15,7 @@ bool recurrent_backwards(const recurrent_attrs *a, size_t dir) {
   return dir == 1 || strcmp(a->direction, "reverse") == 0;
 }
 
-/* How many of alpha, beta a function takes: the lists hold values only for functions that take them. */
+/* How many of alpha and beta a function has: the lists hold values only for functions with parameters. */
 static int params_of(uint32_t kind) {
   switch (kind) {
     case OX_ACT_AFFINE:
@@ -116,7 +116,7 @@ static ox_gemm_src source_of(const matrix *m) {
 void recurrent_pack_biases(const recurrent_dims *d, const recurrent_attrs *a, const ox_tensor *const in[4], size_t dir,
                            const recurrent_weights *to) {
   size_t n = d->gates * d->hidden;
-  bool apart = d->cell == CELL_GRU && a->linear_before_reset; /* the hidden gate's Rb is inside the reset */
+  bool apart = d->cell == CELL_GRU && a->linear_before_reset; /* the reset gate multiplies the hidden gate's Rb, too */
   for (size_t i = 0; i < n; i++) {
     to->bias[i] = in[2] ? at(in[2], dir * 2 * n + i) : 0;
     if (in[2] && !(apart && i >= d->first)) to->bias[i] += at(in[2], dir * 2 * n + n + i);

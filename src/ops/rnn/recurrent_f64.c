@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/rnn/recurrent_f64.c - recurrent cells in double precision, as the standard's equations read. */
+ * ops/rnn/recurrent_f64.c - recurrent cells in double precision, following the standard's equations literally. */
 #include <math.h>
 #include <string.h>
 

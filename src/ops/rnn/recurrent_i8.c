@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/rnn/recurrent_i8.c - products of recurrent cells in 8 bits. */
+ * ops/rnn/recurrent_i8.c - the products of recurrent cells whose weights are bytes. */
 #include "ops/rnn/recurrent_i8.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ typedef struct packing {
   size_t bytes; /* of a direction */
 } packing;
 
-/* Units of a direction: the biases, then panels of W, then of R. */
+/* Units of packing per direction: the biases, then panels of W, then of R. */
 static size_t units_of(const packing *k) { return 1 + 2 * ox_gemm_i8_panels(k->q->v, columns(k->d)); }
 
 static void pack_unit(const packing *k, const ox_tensor *const in[4], size_t dir, size_t unit,

@@ -35,7 +35,7 @@ ox_status *recurrent_pack_const(ox_kernel_ctx *c, const recurrent_dims *d, const
     if ((in[i] = recurrent_in(c, slots[i])) != NULL) p.inputs |= (uint64_t)1 << slots[i];
   k.bytes = recurrent_weights_at(d, k.peep, NULL, &w), k.units = recurrent_pack_units(d, in);
   p.n_units = (int64_t)(k.units * d->dirs);
-  p.form = (uint64_t)d->v[1]->nr << 16 | d->v[2]->nr; /* panels of R may be wide or not */
+  p.form = (uint64_t)d->v[1]->nr << 16 | d->v[2]->nr; /* the widths of R's panels */
   if (!ox_mul_ok(k.bytes, d->dirs, &p.bytes)) return ox_oom();
   return ox_ctx_pack(c, &p, out_base);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/rnn/recurrent_run.c - stages of recurrent cells: pack what is not constant, quantize X for weights that are
- * bytes; project the inputs of all steps by one product per direction; then each tile takes a direction and some batch
- * rows through time, state in its scratch. A single tile deals the large products of its steps to the threads. */
+ * ops/rnn/recurrent_run.c - stages of recurrent cells: pack weights that are not constant, and quantize X if weights
+ * are bytes; project the inputs of all steps by one product per direction; then each tile computes all steps of a
+ * direction for some batch rows, with the state in its scratch. If there is only one such tile, it divides the large
+ * products of its steps among the threads. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -56,8 +57,8 @@ static ox_status *plan_shared(ox_kernel_ctx *c, rnn_prep *p) {
   return ox_add_ok(p->at_kept, p->q.v ? p->q.bytes : p->project.bytes, &c->shared_bytes) ? NULL : ox_oom();
 }
 
-/* Whether its step is one tile whose products are worth telling the others, who may be far away (docs/products.md):
- * they have that many bytes of weights, or of multiplications. */
+/* Whether products of a step are divided among the threads: there is one tile, and the weights or multiplications are
+ * many enough to pay even for threads that share no cache (docs/products.md). */
 static bool deals(const rnn_prep *p, size_t rows, size_t columns) {
   enum { LEAST = 3 << 18 };
   size_t each = p->q.v ? OX_MAX(rows / 4, (size_t)1) : OX_MAX(rows, sizeof(float));
@@ -87,12 +88,13 @@ static ox_status *pack_const(ox_kernel_ctx *c, rnn_prep *p) {
                 : recurrent_pack_const(c, &p->d, &p->packed);
 }
 
-/* Tiles of stage 0: directions to pack, then what is kept begins: X in bytes, or who has made what of it. */
+/* Tiles of stage 0: one per direction to pack, then one that prepares what is kept in shared memory: X in bytes, or the
+ * state of a projection by Strassen's algorithm. */
 static int64_t first_tiles(const rnn_prep *p) {
   return (p->pack ? (int64_t)p->d.dirs : 0) + (p->q.v || p->project.strassen);
 }
 
-/* Of one direction. */
+/* Tiles of one direction's projection. */
 static size_t project_tiles(const rnn_prep *p) { return p->q.v ? ox_gemm_i8_tiles(&p->q.project) : p->project.tiles; }
 
 ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
@@ -170,13 +172,13 @@ typedef struct walk {
   char *scratch;
 } walk;
 
-/* Time that row |r| of the tile reads and writes at |step|; rows that have ended write zeros at |step| itself. */
+/* The time index that row |r| of the tile reads and writes at |step|; rows that have ended write zeros at |step|. */
 static size_t time_of(const walk *k, size_t r, size_t step) {
   size_t len = k->lens ? (size_t)k->lens[r] : k->p->d.seq;
   return k->back && step < len ? len - 1 - step : step;
 }
 
-/* A step's product, of floats or of bytes, in as many parts. */
+/* A step's product, of floats or of bytes, divided into |parts|. */
 typedef struct dealt {
   const walk *k;
   const ox_gemm_plan *g;
@@ -186,8 +188,8 @@ typedef struct dealt {
   size_t tiles, parts;
 } dealt;
 
-/* Every other step walks the weights backwards: what the step before read last is still in the cache. Products of
- * floats need no scratch. */
+/* Every other step reads the weights backwards, since those that the step before read last are still in cache. Products
+ * of floats need no scratch. */
 static void run_tiles(const dealt *d, size_t first, size_t last, void *scratch) {
   for (size_t i = first; i < last; i++) {
     size_t tile = d->k->s.step & 1 ? first + last - 1 - i : i;
@@ -206,8 +208,8 @@ static ox_status *run_parts(void *ctx, int64_t begin, int64_t end, uint32_t work
   return NULL;
 }
 
-/* Large ones in two parts for each thread, so that each gets the same weights in all steps, which may then stay in its
- * cache. */
+/* Large products have two parts per thread, so that each thread gets the same weights in all steps and may find them in
+ * its cache. */
 static ox_status *run_product(dealt *d, size_t columns) {
   const walk *k = d->k;
   uint32_t workers = deals(k->p, k->s.rows, columns) ? k->c->host->max_workers(k->c) : 1;
@@ -234,7 +236,7 @@ static ox_status *multiply(const walk *k, const ox_gemm_plan *plan, const float 
   return run_product(&(dealt){.k = k, .g = &g, .io = &io, .tiles = ox_gemm_tiles(&g)}, g.n);
 }
 
-/* The same in bytes, with the state and R. */
+/* The product of the state and R in bytes. */
 static ox_status *multiply_bytes(walk *k, ox_gemm_term x) {
   ox_gemm_i8_plan g = k->p->q.step;
   ox_gemm_i8_out out;
@@ -245,7 +247,7 @@ static ox_status *multiply_bytes(walk *k, ox_gemm_term x) {
   return run_product(&(dealt){.k = k, .g8 = &g, .io8 = &io, .tiles = ox_gemm_i8_tiles(&g)}, g.n);
 }
 
-/* The projections of this step: in place if all rows are at the same time, else gathered. */
+/* The projections of this step: in place if all rows are at the same time index, else gathered. */
 static ox_gemm_term inputs_at(const walk *k, size_t step) {
   const recurrent_dims *d = &k->p->d;
   size_t n = d->gates * d->hidden;

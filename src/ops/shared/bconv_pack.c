@@ -28,7 +28,7 @@ static void unit_filters(const ox_pack *p, int64_t unit, int64_t *out_first, int
   *out_n = k->form->unit_filter(k->task, unit + 1) * filter - *out_first;
 }
 
-/* ---- forms that read W as it is ---- */
+/* ---- forms that read W unpacked ---- */
 
 static void unit_floats(const ox_pack *p, int64_t unit, int64_t *out_first, int64_t *out_n) {
   *out_first = unit * COPIED;

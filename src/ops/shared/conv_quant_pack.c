@@ -11,7 +11,7 @@ enum { FORM_DIRECT = 1, FORM_PRODUCT, FORM_DEPTHWISE };
 static const ox_tensor *constant(const ox_load_ctx *c, uint32_t i) { return i < c->n_in ? c->in_const[i] : NULL; }
 static bool omitted(const ox_load_ctx *c, uint32_t i) { return i >= c->n_in || !c->in_type[i]; }
 
-/* Zero points that leave signed bytes of W as they are. */
+/* Whether the zero points are those of signed bytes: 0, or 128 for unsigned ones. */
 static bool symmetric(const ox_tensor *w, const ox_tensor *zero) {
   uint8_t none = w->dtype == OX_I8 ? 0 : 128;
   int64_t n = zero ? ox_shape_count(&zero->shape) : 0;
@@ -21,7 +21,7 @@ static bool symmetric(const ox_tensor *w, const ox_tensor *zero) {
   return n > 0;
 }
 
-/* W less |zero|; false: it cannot be the sum of two bytes. */
+/* *twice: W minus |zero| has values beyond a byte. False: some are not even the sum of two bytes. */
 static bool beyond_bytes(const ox_tensor *w, const ox_tensor *zero, bool *twice) {
   int64_t oc = w->shape.dim[0], n = ox_shape_count(&w->shape) / oc, step = ox_shape_count(&zero->shape) > 1;
   uint8_t sign = w->dtype == OX_I8 ? 128 : 0;
@@ -50,7 +50,7 @@ ox_status *ox_conv_quant_load(ox_load_ctx *c, const ox_conv_quant_in *in, int64_
   for (size_t i = 0; i < OX_COUNT(all); i++) s->fixed &= constant(c, all[i]) != NULL;
   s->less = s->fixed && !symmetric(w, zero);
   if (s->less) s->fixed = ox_shape_count(&zero->shape) > 0 && beyond_bytes(w, zero, &s->twice);
-  /* without direct ones, a depthwise convolution reads W as it is: its zero points may come late */
+  /* unless it is a direct one, a depthwise convolution reads W unpacked: zero points may be known only in a run */
   s->packs = s->fixed || !ox_conv_i8_is_depthwise(ic, oc, taps);
   if (s->packs) c->consumed |= 1u << in->w;
   return NULL;

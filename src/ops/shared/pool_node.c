@@ -44,11 +44,11 @@ bool ox_pool_has_taps(const ox_pool *p) {
   return p->axes <= OX_CONV_AXES;
 }
 
-/* The taps that some output finds over the input; one if there is none. */
+/* The range of taps that are inside the input for some output; one tap if there are none. */
 static void taps_in_reach(const ox_pool *p, int a, int64_t *out_from, int64_t *out_to) {
   int64_t from, to;
-  ox_pool_clip(p, a, 0, 0, p->in[a], &from, out_to); /* the first output reaches the last of them ... */
-  ox_pool_clip(p, a, OX_MAX(p->out[a] - 1, 0), 0, p->in[a], out_from, &to); /* ... the last output the first */
+  ox_pool_clip(p, a, 0, 0, p->in[a], &from, out_to);                        /* the first output determines their end, */
+  ox_pool_clip(p, a, OX_MAX(p->out[a] - 1, 0), 0, p->in[a], out_from, &to); /* the last one their beginning */
   *out_to = OX_MIN(*out_to, p->kernel[a]);
   if (*out_from >= *out_to) *out_from = 0, *out_to = 1;
 }

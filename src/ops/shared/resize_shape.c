@@ -9,7 +9,7 @@
 #include "base/cksize.h"
 #include "kern/quant/convert.h"
 
-/* What both inference and kernels know. Tensors are NULL where absent or without content. */
+/* The attributes and inputs, for inference and kernels. Tensors are NULL if they are absent or their data unknown. */
 typedef struct source {
   const ox_resize_attrs *a;
   uint32_t version;
@@ -56,7 +56,7 @@ static ox_status *read_modes(const source *s, ox_resize_spec *spec) {
   return NULL;
 }
 
-/* The axes that scales, sizes and roi speak of. */
+/* The axes that scales, sizes and roi refer to. */
 static ox_status *read_axes(const source *s, int *axes, int *n) {
   int rank = s->x->rank;
   uint32_t seen = 0;
@@ -92,7 +92,7 @@ static ox_status *use_scales(const double *v, const int *axes, int n, ox_resize_
     if (!(s > 0) || isinf(s)) return ox_fail(OX_INVALID_MODEL, "scales[%d] is %g, wanted above 0", i, v[i]);
     spec->axis[axes[i]].scale = (double)s;
     if (y->dim[axes[i]] < 0) {
-      if (s != 1) y->dim[axes[i]] = -1; /* a symbol stays */
+      if (s != 1) y->dim[axes[i]] = -1; /* scale 1 keeps a symbolic dimension */
       continue;
     }
     double out = floor((double)(s * (float)y->dim[axes[i]]));
@@ -182,7 +182,7 @@ static ox_status *describe(const source *s, ox_resize_spec *spec, ox_shape *y, b
   return NULL;
 }
 
-/* Content that is there: an empty tensor counts as absent. */
+/* |t| if its data are known; an empty tensor counts as absent. */
 static const ox_tensor *content(const ox_tensor *t) { return t && t->data && ox_shape_count(&t->shape) > 0 ? t : NULL; }
 
 ox_status *ox_resize_infer(ox_infer_ctx *c) {
@@ -195,7 +195,7 @@ ox_status *ox_resize_infer(ox_infer_ctx *c) {
     s.scales = at < c->n_in ? content(c->in_data[at]) : NULL;
     s.sizes = modern && c->n_in > 3 ? content(c->in_data[3]) : NULL;
     s.roi = modern && c->n_in > 1 ? content(c->in_data[1]) : NULL;
-    /* scales that may turn out to be empty say nothing while sizes are not known */
+    /* while sizes are unknown, scales that may turn out to be empty are ignored */
     OX_TRY(describe(&s, &spec, &y, &known));
   }
   ox_infer_out(c, 0, c->in[0]->dtype, &y);
@@ -205,12 +205,13 @@ ox_status *ox_resize_infer(ox_infer_ctx *c) {
 ox_status *ox_resize_spec_ctx(const ox_kernel_ctx *c, ox_resize_spec *spec, ox_shape *y, bool *known) {
   bool modern = ((const ox_resize_attrs *)c->attrs)->coordinate_transformation_mode != NULL;
   uint32_t at = modern ? 2 : 1;
-  source s = {.a = c->attrs, .version = c->op_version, .wide = ox_resize_is_wide(c->in[0]->dtype), .x = &c->in[0]->shape};
+  source s = {
+      .a = c->attrs, .version = c->op_version, .wide = ox_resize_is_wide(c->in[0]->dtype), .x = &c->in[0]->shape};
   s.scales = ox_ctx_has(c, at) ? content(c->in[at]) : NULL;
   s.sizes = modern && ox_ctx_has(c, 3) ? content(c->in[3]) : NULL;
   s.roi = modern && ox_ctx_has(c, 1) ? content(c->in[1]) : NULL;
   OX_TRY(describe(&s, spec, y, known));
-  /* the region may still be on its way */
+  /* the region's data may not be known yet */
   if (spec->axis[0].coord == OX_COORD_TF_CROP_AND_RESIZE && modern && ox_ctx_has(c, 1) && !s.roi &&
       ox_shape_count(&c->in[1]->shape) > 0)
     *known = false;

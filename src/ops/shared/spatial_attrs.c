@@ -80,7 +80,7 @@ ox_status *ox_spatial_output(const ox_spatial_attrs *s, int a, int64_t in, int64
     return NULL;
   }
   int64_t room = in + *lo + *hi - span;
-  if (room < 0 && in == 0) { /* nothing in, nothing out */
+  if (room < 0 && in == 0) { /* an empty input gives an empty output */
     *out = 0;
     return NULL;
   }

@@ -39,7 +39,7 @@ size_t ox_text_of_float(double v, bool is_float, char *buf) {
   return (size_t)n;
 }
 
-/* A NUL-terminated copy without the spaces around; numbers are short, so what does not fit is none. */
+/* A NUL-terminated copy without surrounding spaces; numbers are short, so a text that does not fit is not a number. */
 static bool copy_trimmed(const char *s, size_t n, char *buf, size_t size) {
   while (n && (*s == ' ' || (*s >= '\t' && *s <= '\r'))) s++, n--;
   while (n && (s[n - 1] == ' ' || (s[n - 1] >= '\t' && s[n - 1] <= '\r'))) n--;
