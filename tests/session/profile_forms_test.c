@@ -18,7 +18,7 @@ static const struct {
     {"double", "double[1,2,5,5] x, double[3,2,3,3] w", "y = Conv (x, w)", 2 * 27 * 18, "sums in double"},
     {"float", "float[1,2,4,4] x, float[2,3,2,2] w", "y = ConvTranspose <strides = [2, 2]> (x, w)", 2 * 32 * 12,
      "products of all taps, summed by lines"},
-    {"float", "float[1,2,4,4] x, float[2,12,2,2] w", "y = ConvTranspose <strides = [2, 2]> (x, w)", 2 * 32 * 48,
+    {"float", "float[1,2,4,4] x, float[2,12,3,3] w", "y = ConvTranspose <strides = [2, 2]> (x, w)", 2 * 32 * 108,
      "a convolution for each phase"},
     {"int32", "float[1,2,5,5] x, float[3,2,3,3] w",
      "q = Cast <to = 2> (x) r = Cast <to = 2> (w) y = ConvInteger (q, r)", 2 * 27 * 18, "8-bit product, gathered"},
