@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/dynpool.c - the smallest free block that fits and is not four times too large, else a new one. Under a limit
+ * exec/dynpool.c - the smallest free block that fits and is not four times too large, else a new one, with room to grow
+ * where sizes have grown: what a loop appends to would else leave a block of every size behind. Under a limit
  * blocks fit exactly: what a run may use must not depend on what runs before it left here. */
 #include "exec/dynpool.h"
 
@@ -98,6 +99,14 @@ static ox_dynblock *take_free(ox_dynpool *p, size_t need, bool exact) {
   return b;
 }
 
+/* Two free blocks are a little too small: half as much again, so that the sizes of a growing value are few. */
+static size_t with_room(const ox_dynpool *p, size_t need) {
+  size_t room, n = 0;
+  for (uint32_t i = p->first_free; i != OX_NONE && n < 2; i = p->blocks[i].next)
+    n += p->blocks[i].bytes < need && p->blocks[i].bytes >= need / 2;
+  return n == 2 && ox_add_ok(need, need / 2, &room) ? OX_ROUND_UP(room, OX_ALIGN_BYTES) : need;
+}
+
 static ox_dynblock *add(ox_dynpool *p, size_t need) {
   void *blocks = p->blocks;
   if (!grow_index(p) || !ox_grow(p->alloc, &blocks, &p->capacity, p->n, sizeof *p->blocks)) return NULL;
@@ -119,7 +128,7 @@ void *ox_dynpool_take(ox_dynpool *p, size_t bytes) {
   if (!ox_add_ok(bytes, OX_PAD_BYTES, &need)) return NULL;
   ox_dynblock *b = take_free(p, need, exact);
   if (!b && exact && p->n_free >= MOST_EXACT) ox_dynpool_trim(p);
-  if (!b) b = add(p, need);
+  if (!b) b = add(p, exact ? need : with_room(p, need));
   if (!b) return NULL;
   b->used = true;
   return b->data;

@@ -86,6 +86,31 @@ static void test_many_sizes_do_not_pile_up(void **state) {
   close_bench(&b);
 }
 
+/* A value that a loop appends to: each size is taken while the last one is in use. Again, nothing is new. */
+static void test_growing_values_leave_few_blocks(void **state) {
+  (void)state;
+  enum { STEP = 10000, STEPS = 200 };
+  bench b;
+  open_bench(&b, 0);
+  size_t blocks = 0;
+  for (int again = 0; again < 2; again++) {
+    void *last = NULL;
+    for (size_t i = 1; i <= STEPS; i++) {
+      void *next = ox_dynpool_take(&b.pool, i * STEP);
+      assert_non_null(next);
+      ox_dynpool_give(&b.pool, last);
+      last = next;
+    }
+    ox_dynpool_give(&b.pool, last);
+    if (again) assert_int_equal(b.pool.n, blocks);
+    blocks = b.pool.n;
+  }
+  size_t bytes = 0;
+  for (size_t i = 0; i < b.pool.n; i++) bytes += b.pool.blocks[i].bytes;
+  if (bytes > (size_t)12 * STEPS * STEP) fail_msg("%zu blocks of %zu bytes", blocks, bytes);
+  close_bench(&b);
+}
+
 static void test_a_failed_allocation_is_not_counted(void **state) {
   (void)state;
   for (long at = 0; at < 2; at++) { /* the list, the block */
@@ -101,9 +126,8 @@ static void test_a_failed_allocation_is_not_counted(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_a_free_block_is_taken_if_it_fits),
-      cmocka_unit_test(test_the_limit_counts_what_is_in_use),
-      cmocka_unit_test(test_many_sizes_do_not_pile_up),
+      cmocka_unit_test(test_a_free_block_is_taken_if_it_fits),   cmocka_unit_test(test_the_limit_counts_what_is_in_use),
+      cmocka_unit_test(test_many_sizes_do_not_pile_up),          cmocka_unit_test(test_growing_values_leave_few_blocks),
       cmocka_unit_test(test_a_failed_allocation_is_not_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
