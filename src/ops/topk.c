@@ -8,6 +8,7 @@
 #include "kern/quant/convert.h"
 #include "kern/reduce/reduce.h"
 #include "ops/shared/tiles.h"
+#include "ops/shared/topk_heap.h"
 
 typedef struct {
   int64_t axis, largest, sorted, k;
@@ -63,11 +64,6 @@ static int64_t k_of(const ox_kernel_ctx *c) {
 }
 
 typedef struct {
-  uint64_t key; /* larger is better */
-  int64_t at;
-} entry;
-
-typedef struct {
   int64_t rows, n, inner, k, per_tile;
   int64_t columns; /* of floats on another axis: so many become rows of their own at a time; 0: they do not */
 } topk_prep;
@@ -107,31 +103,6 @@ static uint64_t key_f64(double v) {
   if (v != v) return UINT64_MAX;
   memcpy(&u, &v, sizeof u);
   return u >> 63 ? ~u : u | (uint64_t)1 << 63;
-}
-
-/* Worse: a smaller key, or the same one further back. */
-static bool worse(entry a, entry b) { return a.key < b.key || (a.key == b.key && a.at > b.at); }
-
-static void sink(entry *h, int64_t n, int64_t i, entry e) {
-  for (int64_t child; (child = 2 * i + 1) < n; i = child) {
-    if (child + 1 < n && worse(h[child + 1], h[child])) child++;
-    if (!worse(h[child], e)) break;
-    h[i] = h[child];
-  }
-  h[i] = e;
-}
-
-static void make_heap(const ox_kernel_ctx *c, entry *h, int64_t k) {
-  for (int64_t j = k / 2 - 1; j >= 0 && !ox_ctx_stopped_each(c, j, 1024); j--) sink(h, k, j, h[j]);
-}
-
-static void offer(const ox_kernel_ctx *c, entry *h, int64_t k, int64_t i, entry e) {
-  if (i < k) {
-    h[i] = e;
-    if (i == k - 1) make_heap(c, h, k);
-  } else if (e.key > h[0].key) {
-    sink(h, k, 0, e);
-  }
 }
 
 /* Something that at least k of n elements are beyond, none of which is far from the k-th best: the best of each of some
