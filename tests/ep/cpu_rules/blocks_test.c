@@ -178,6 +178,9 @@ static const rg_row rows[] = {
      "(float[2, 30, 13, 15] x) => (float[2, 15, 13, 48] y) { " W1 CONV1("a", "x") "y = Transpose <perm = [0, 3, 2, 1]> "
                                                                                   "(a) }",
      "!blocks-to-last", "ToBlocks BlockConv FromBlocks Transpose", 1e-5},
+    {HEAD "(float[2, 13, 15, 30] x) => (float[2, 48, 13, 15] y) { " W1
+          "t = Transpose <perm = [0, 3, 1, 2]> (x) " CONV1("y", "t") " }",
+     "!last-to-blocks", "Transpose ToBlocks BlockConv FromBlocks", 1e-5},
 
     {HEAD "(float[2, 24, 3] x) => (float[2, 24, 3] y) "
           "{ a = ai.onyx.ToBlocks (x) b = Sin (a) c = ai.onyx.FromBlocks <channels = 24> (b) "
