@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/macros.h"
+#include "kern/quant/byte_sum.h"
 #include "kern/simd/math_f32.h"
 #include "od_loops.h"
 
@@ -81,11 +82,28 @@ OX_INLINE void dequantize_as(const od_loops_job *j, const uint8_t *x, float *y, 
   OVER(n, DEQUANTIZE);
 }
 
+/* Operands and sum of one type: the CPU provider makes com.microsoft's QLinearAdd of these. */
+OX_INLINE void add_alike(const od_loops_job *j, const uint8_t *a, const uint8_t *b, uint8_t *y, size_t n,
+                         bool is_signed) {
+  ox_byte_sum sum = ox_byte_sum_of(j->x[0].scale, j->x[0].zero, j->x[1].scale, j->x[1].zero, j->y.scale, j->y.zero);
+  ox_byte_sum_lanes l = ox_byte_sum_lanes_of(&sum);
+  vf32 least = vf32_splat((float)j->low), most = vf32_splat((float)j->high);
+#define BYTE(p, m) vi32_to_f32(load(p, is_signed, m))
+#define ADD_ALIKE(m)      \
+  store(y + i, is_signed, \
+        vf32_to_i32(vf32_min(vf32_max(ox_byte_sum_at(BYTE(a + i, m), BYTE(b + i, m), &l), least), most)), m)
+  OVER(n, ADD_ALIKE);
+}
+
 OX_INLINE void add_as(const od_loops_job *j, const uint8_t *a, const uint8_t *b, uint8_t *y, size_t n, bool a_signed,
                       bool b_signed, bool y_signed) {
   goal g = goal_of(j);
   vi32 az = vi32_splat(j->x[0].zero), bz = vi32_splat(j->x[1].zero);
   vf32 as = vf32_splat(j->x[0].scale), bs = vf32_splat(j->x[1].scale);
+  if (a_signed == b_signed && a_signed == y_signed) {
+    add_alike(j, a, b, y, n, y_signed);
+    return;
+  }
 #define ADD(m)           \
   store(y + i, y_signed, \
         to_bytes(vf32_add(number(a + i, a_signed, az, as, m), number(b + i, b_signed, bz, bs, m)), &g), m)
