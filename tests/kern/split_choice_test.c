@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/split_choice_test.c - which convolutions go to a matrix unit: layers of known networks, by the times that they
- * took on one core of a Sapphire Rapids at its best, on the unit and on vectors, in microseconds. The unit has to win
- * by a seventh, and need not have what it wins less than a quarter by. */
+ * took on one core of a Sapphire Rapids at its best, on the unit and on vectors, in microseconds. Layers
+ * that it wins by a quarter must go to the unit, those that it wins by less than a seventh must not. */
 #include "support/check.h"
 
 #include <string.h>

@@ -22,7 +22,7 @@ enum {
  * to Y; of splitting 32 x 32 floats of X, or of weights; of a byte from memory. */
 static const double ns_product = 94 / 6.0, ns_finish = 200, ns_split = 360, ns_weights = 225, ns_byte = 1 / 12.0;
 static const double ns_tile_min = 25e3, ns_tile_max = 200e3;
-static const double fma_macs_per_ns = 74; /* of the other forms there */
+static const double fma_macs_per_ns = 74; /* the rate of the other forms on that Xeon */
 static const double margin = 6 / 5.0;
 
 static int64_t pairs_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->ic, 2 * OX_BLOCK); }
@@ -168,8 +168,8 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
 
 static bool plan(ox_bconv_plan *head) { return ox_bconv_split_plan_on(head, ox_split_select(head->task.isa)); }
 
-/* In the time of the other forms, whose estimates are those of a faster machine. The unit's rate falls to a third there
- * while strangers use it, that of vectors to two thirds: it has to promise a sixth less than the others. */
+/* Scaled to be comparable with the other forms' estimates, which are those of a faster machine. The estimate must be a
+ * sixth below theirs: where other guests use the core, the unit falls to a third of its rate, vectors to two thirds. */
 static double cost_ns(const ox_bconv_task *t) {
   ox_bconv_split_plan p = {.head.task = *t};
   if (!ox_split_select(t->isa) || !plan(&p.head)) return INFINITY;
