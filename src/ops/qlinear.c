@@ -103,47 +103,30 @@ static const uint8_t *bytes_of(const ox_bcast *b, int k, const void *data, int64
   return spare;
 }
 
-static ox_status *run_add(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  (void)stage, (void)scratch;
-  const ox_bcast *b = c->prep;
-  const ox_quantize_table *q = ox_quantize_select(c->isa);
-  uint32_t t = c->in[0]->dtype;
-  ox_qparam pa = ox_qparam_of(c, 1, 2, t), pb = ox_qparam_of(c, 4, 5, t), py = ox_qparam_of(c, 6, 7, t);
-  ox_byte_sum sum = ox_byte_sum_of(pa.scale, pa.zero, pb.scale, pb.zero, py.scale, py.zero);
-  uint8_t sa[BLOCK], sb[BLOCK], *out = c->out[0]->data;
-  int64_t begin, end;
-  ox_tile_span(tiles, TILE, b->count, &begin, &end);
-  for (int64_t i = begin; i < end; i += BLOCK) {
-    int64_t n = OX_MIN(end - i, BLOCK);
-    const uint8_t *u = bytes_of(b, 0, c->in[0]->data, i, n, sa), *v = bytes_of(b, 1, c->in[3]->data, i, n, sb);
-    if (py.is_signed)
-      q->add_i8((const int8_t *)u, (const int8_t *)v, (int8_t *)out + i, (size_t)n, &sum);
-    else
-      q->add_u8(u, v, out + i, (size_t)n, &sum);
+/* |fact|: what the bytes' kernels |fn|_u8 and |fn|_i8 take of scales and zero points. */
+#define RUN_BINARY(fn, fact)                                                                                      \
+  static ox_status *run_##fn(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {             \
+    (void)stage, (void)scratch;                                                                                   \
+    const ox_bcast *b = c->prep;                                                                                  \
+    const ox_quantize_table *q = ox_quantize_select(c->isa);                                                      \
+    uint32_t t = c->in[0]->dtype;                                                                                 \
+    ox_qparam pa = ox_qparam_of(c, 1, 2, t), pb = ox_qparam_of(c, 4, 5, t), py = ox_qparam_of(c, 6, 7, t);        \
+    fact f = fact##_of(pa.scale, pa.zero, pb.scale, pb.zero, py.scale, py.zero);                                  \
+    uint8_t sa[BLOCK], sb[BLOCK], *out = c->out[0]->data;                                                         \
+    int64_t begin, end;                                                                                           \
+    ox_tile_span(tiles, TILE, b->count, &begin, &end);                                                            \
+    for (int64_t i = begin; i < end; i += BLOCK) {                                                                \
+      int64_t n = OX_MIN(end - i, BLOCK);                                                                         \
+      const uint8_t *u = bytes_of(b, 0, c->in[0]->data, i, n, sa), *v = bytes_of(b, 1, c->in[3]->data, i, n, sb); \
+      if (py.is_signed)                                                                                           \
+        q->fn##_i8((const int8_t *)u, (const int8_t *)v, (int8_t *)out + i, (size_t)n, &f);                       \
+      else                                                                                                        \
+        q->fn##_u8(u, v, out + i, (size_t)n, &f);                                                                 \
+    }                                                                                                             \
+    return NULL;                                                                                                  \
   }
-  return NULL;
-}
-
-static ox_status *run_mul(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  (void)stage, (void)scratch;
-  const ox_bcast *b = c->prep;
-  const ox_quantize_table *q = ox_quantize_select(c->isa);
-  uint32_t t = c->in[0]->dtype;
-  ox_qparam pa = ox_qparam_of(c, 1, 2, t), pb = ox_qparam_of(c, 4, 5, t), py = ox_qparam_of(c, 6, 7, t);
-  ox_byte_product product = ox_byte_product_of(pa.scale, pa.zero, pb.scale, pb.zero, py.scale, py.zero);
-  uint8_t sa[BLOCK], sb[BLOCK], *out = c->out[0]->data;
-  int64_t begin, end;
-  ox_tile_span(tiles, TILE, b->count, &begin, &end);
-  for (int64_t i = begin; i < end; i += BLOCK) {
-    int64_t n = OX_MIN(end - i, BLOCK);
-    const uint8_t *u = bytes_of(b, 0, c->in[0]->data, i, n, sa), *v = bytes_of(b, 1, c->in[3]->data, i, n, sb);
-    if (py.is_signed)
-      q->mul_i8((const int8_t *)u, (const int8_t *)v, (int8_t *)out + i, (size_t)n, &product);
-    else
-      q->mul_u8(u, v, out + i, (size_t)n, &product);
-  }
-  return NULL;
-}
+RUN_BINARY(add, ox_byte_sum)
+RUN_BINARY(mul, ox_byte_product)
 
 static ox_status *run_where(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;

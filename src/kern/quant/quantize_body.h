@@ -61,47 +61,42 @@ static void i32_f32(const int32_t *x, float *y, size_t n, float scale) {
   if (i < n) vf32_store_n(y + i, vf32_mul(vi32_to_f32(vi32_load_n(x + i, n - i)), s), n - i);
 }
 
-#define ADD(tag, ctype, low, high)                                                                               \
-  static void add_##tag(const ctype *a, const ctype *b, ctype *y, size_t n, const ox_byte_sum *sum) {            \
-    ox_byte_sum_lanes l = ox_byte_sum_lanes_of(sum);                                                             \
-    vf32 least = vf32_splat(low), most = vf32_splat(high);                                                       \
-    size_t i = 0;                                                                                                \
-    for (; i + VF32_LANES <= n; i += VF32_LANES) {                                                               \
-      vf32 v = ox_byte_sum_at(vi32_to_f32(vi32_load_##tag(a + i)), vi32_to_f32(vi32_load_##tag(b + i)), &l);     \
-      vi32_store_##tag(y + i, clamped(v, least, most, vi32_zero()));                                             \
-    }                                                                                                            \
-    if (i == n) return;                                                                                          \
-    vf32 u = vi32_to_f32(vi32_load_##tag##_n(a + i, n - i)), w = vi32_to_f32(vi32_load_##tag##_n(b + i, n - i)); \
-    vi32_store_##tag##_n(y + i, clamped(ox_byte_sum_at(u, w, &l), least, most, vi32_zero()), n - i);             \
-  }
-ADD(u8, uint8_t, 0.0f, 255.0f)
-ADD(i8, int8_t, -128.0f, 127.0f)
+OX_INLINE vf32 sum_of(vi32 a, vi32 b, const ox_byte_sum_lanes *l) {
+  return ox_byte_sum_at(vi32_to_f32(a), vi32_to_f32(b), l);
+}
 
 typedef struct product_lanes {
   vf32 ratio, zero;
   vi32 a_zero, b_zero;
 } product_lanes;
 
-OX_INLINE vf32 product(vi32 a, vi32 b, const product_lanes *l) {
+OX_INLINE product_lanes product_lanes_of(const ox_byte_product *p) {
+  return (product_lanes){vf32_splat(p->ratio), vf32_splat(p->zero), vi32_splat(p->a_zero), vi32_splat(p->b_zero)};
+}
+
+OX_INLINE vf32 product_of(vi32 a, vi32 b, const product_lanes *l) {
   vf32 u = vi32_to_f32(vi32_sub(a, l->a_zero)), v = vi32_to_f32(vi32_sub(b, l->b_zero));
   return vf32_add(vf32_mul(vf32_mul(u, v), l->ratio), l->zero);
 }
 
-#define MUL(tag, ctype, low, high)                                                                               \
-  static void mul_##tag(const ctype *a, const ctype *b, ctype *y, size_t n, const ox_byte_product *p) {          \
-    product_lanes l = {vf32_splat(p->ratio), vf32_splat(p->zero), vi32_splat(p->a_zero), vi32_splat(p->b_zero)}; \
-    vf32 least = vf32_splat(low), most = vf32_splat(high);                                                       \
-    size_t i = 0;                                                                                                \
-    for (; i + VF32_LANES <= n; i += VF32_LANES) {                                                               \
-      vf32 v = product(vi32_load_##tag(a + i), vi32_load_##tag(b + i), &l);                                      \
-      vi32_store_##tag(y + i, clamped(v, least, most, vi32_zero()));                                             \
-    }                                                                                                            \
-    if (i == n) return;                                                                                          \
-    vf32 v = product(vi32_load_##tag##_n(a + i, n - i), vi32_load_##tag##_n(b + i, n - i), &l);                  \
-    vi32_store_##tag##_n(y + i, clamped(v, least, most, vi32_zero()), n - i);                                    \
+#define PAIRS(fn, tag, ctype, low, high, fact, lanes, of)                                     \
+  static void fn##_##tag(const ctype *a, const ctype *b, ctype *y, size_t n, const fact *f) { \
+    lanes l = lanes##_of(f);                                                                  \
+    vf32 least = vf32_splat(low), most = vf32_splat(high);                                    \
+    size_t i = 0;                                                                             \
+    for (; i + VF32_LANES <= n; i += VF32_LANES) {                                            \
+      vf32 v = of(vi32_load_##tag(a + i), vi32_load_##tag(b + i), &l);                        \
+      vi32_store_##tag(y + i, clamped(v, least, most, vi32_zero()));                          \
+    }                                                                                         \
+    if (i == n) return;                                                                       \
+    vf32 v = of(vi32_load_##tag##_n(a + i, n - i), vi32_load_##tag##_n(b + i, n - i), &l);    \
+    vi32_store_##tag##_n(y + i, clamped(v, least, most, vi32_zero()), n - i);                 \
   }
-MUL(u8, uint8_t, 0.0f, 255.0f)
-MUL(i8, int8_t, -128.0f, 127.0f)
+#define PAIRS_OF(fn, fact, lanes, of)                   \
+  PAIRS(fn, u8, uint8_t, 0.0f, 255.0f, fact, lanes, of) \
+  PAIRS(fn, i8, int8_t, -128.0f, 127.0f, fact, lanes, of)
+PAIRS_OF(add, ox_byte_sum, ox_byte_sum_lanes, sum_of)
+PAIRS_OF(mul, ox_byte_product, product_lanes, product_of)
 
 static void range(const float *x, size_t n, float *low, float *high) {
   vf32 lo = vf32_splat(*low), hi = vf32_splat(*high);
@@ -128,6 +123,6 @@ static void map(const uint8_t *table, const uint8_t *x, uint8_t *y, size_t n) {
   for (; i < n; i++) y[i] = table[x[i]];
 }
 
-const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8,  f32_i8, f32_u16, f32_i16, u8_f32, i8_f32,
-                                         u16_f32,        i16_f32,      i32_f32, add_u8, add_i8,  mul_u8,  mul_i8, range,
-                                         map};
+const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8,  f32_i8,  f32_u16, f32_i16,
+                                         u8_f32,         i8_f32,       u16_f32, i16_f32, i32_f32, add_u8,
+                                         add_i8,         mul_u8,       mul_i8,  range,   map};
