@@ -172,6 +172,7 @@ static ox_status *run_multi(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   (void)stage;
   const rotary_prep *p = c->prep;
   uint32_t dtype = c->in[0]->dtype;
+  ox_rotary_row_fn *rotate = ox_rotary_select(c->isa)->row;
   size_t item = ox_dtype_bits(dtype) / 8;
   int64_t end = OX_MIN(tiles.end * p->tile_rows, p->batch * p->heads * p->len), have = -1;
   for (int64_t i = tiles.begin * p->tile_rows; i < end; i++) {
@@ -179,8 +180,8 @@ static ox_status *run_multi(const ox_kernel_ctx *c, uint32_t stage, ox_range til
     if (t != have) OX_TRY(gather_angles(c, p, t, item, scratch));
     have = t;
     size_t x = (size_t)(t / p->len * p->batch_stride + h * p->head_stride + t % p->len * p->row_stride) * item;
-    ox_rotary_row(dtype, (const char *)c->in[0]->data + x, scratch, (const char *)scratch + (size_t)p->half * item,
-                  p->half, p->d, ((const rotary_attrs *)c->attrs)->interleaved != 0, (char *)c->out[0]->data + x);
+    rotate(dtype, (const char *)c->in[0]->data + x, scratch, (const char *)scratch + (size_t)p->half * item, p->half,
+           p->d, ((const rotary_attrs *)c->attrs)->interleaved != 0, (char *)c->out[0]->data + x);
   }
   return NULL;
 }
@@ -190,6 +191,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const rotary_prep *p = c->prep;
   const rotary_attrs *a = c->attrs;
   uint32_t dtype = c->in[0]->dtype;
+  ox_rotary_row_fn *rotate = ox_rotary_select(c->isa)->row;
   size_t item = ox_dtype_bits(dtype) / 8;
   int64_t end = OX_MIN(tiles.end * p->tile_rows, p->batch * p->heads * p->len);
   for (int64_t i = tiles.begin * p->tile_rows; i < end; i++) {
@@ -202,9 +204,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                      (long long)p->angles);
     size_t x = (size_t)(b * p->batch_stride + h * p->head_stride + s * p->row_stride) * item;
     size_t angle = (size_t)(at * p->half) * item;
-    ox_rotary_row(dtype, (const char *)c->in[0]->data + x, (const char *)c->in[p->cos]->data + angle,
-                  (const char *)c->in[p->sin]->data + angle, p->half, p->d, a->interleaved != 0,
-                  (char *)c->out[0]->data + x);
+    rotate(dtype, (const char *)c->in[0]->data + x, (const char *)c->in[p->cos]->data + angle,
+           (const char *)c->in[p->sin]->data + angle, p->half, p->d, a->interleaved != 0, (char *)c->out[0]->data + x);
   }
   return NULL;
 }

@@ -144,8 +144,9 @@ static void rotate(const ox_kernel_ctx *c, const sparse_prep *p, int64_t place, 
     memcpy(y, x, (size_t)p->d * p->item);
     return;
   }
-  ox_rotary_row(c->in[Q]->dtype, x, (const char *)c->in[COS]->data + at, (const char *)c->in[SIN]->data + at, p->half,
-                p->d, ((const sparse_attrs *)c->attrs)->rotary_interleaved != 0, y);
+  ox_rotary_select(c->isa)->row(c->in[Q]->dtype, x, (const char *)c->in[COS]->data + at,
+                                (const char *)c->in[SIN]->data + at, p->half, p->d,
+                                ((const sparse_attrs *)c->attrs)->rotary_interleaved != 0, y);
 }
 
 /* The cache of one head: what it has had, then the new tokens. */

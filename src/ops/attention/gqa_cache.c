@@ -63,8 +63,9 @@ static ox_status *turn(const ox_kernel_ctx *c, uint32_t weight, int64_t b, int64
   }
   OX_TRY(position_of(c, b, i, &at));
   size_t angle = (size_t)(at * p->half) * item;
-  ox_rotary_row(type, from, (const char *)c->in[COS]->data + angle, (const char *)c->in[SIN]->data + angle, p->half,
-                p->s.d, ((const gqa_attrs *)c->attrs)->rotary_interleaved != 0, to);
+  ox_rotary_select(c->isa)->row(type, from, (const char *)c->in[COS]->data + angle,
+                                (const char *)c->in[SIN]->data + angle, p->half, p->s.d,
+                                ((const gqa_attrs *)c->attrs)->rotary_interleaved != 0, to);
   return NULL;
 }
 
