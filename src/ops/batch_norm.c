@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/batch_norm.c - BatchNormalization of every version. Stage 0 turns each channel's parameters (in training: its
  * own statistics) into y = a (x - m) + b, stage 1 applies it as it stands: y = a x + (b - a m) would lose digits to a
- * large mean. Where a channel has one element per image (X is [N, C]), channels are lanes: stage 0 leaves three rows of
+ * large mean. Where a channel has one element per image (X is [N, C]), channels are lanes: stage 0 leaves rows of
  * numbers, and a tile of stage 1 is some images. */
 #include <math.h>
+#include <string.h>
 
 #include "kern/norm/channel.h"
 #include "kern/norm/mean.h"
@@ -26,7 +27,7 @@ static const ox_attr_def attr_rows[] = {
 typedef struct bn_prep {
   int64_t batch, channels, n; /* n: elements of a channel in one image */
   int64_t per_tile;           /* planes, or images */
-  bool training, lanes;       /* lanes: float32, one element per channel and image */
+  bool training, lanes;       /* lanes: one element per channel and image */
 } bn_prep;
 
 /* Before version 14, asking for the statistics is what makes it training. */
@@ -64,7 +65,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     if (ox_shape_count(&c->in[i]->shape) != p->channels)
       return ox_fail(OX_SHAPE_MISMATCH, "BatchNormalization: input %u has %lld elements, wanted %lld", (unsigned)i,
                      (long long)ox_shape_count(&c->in[i]->shape), (long long)p->channels);
-  p->lanes = p->n == 1 && c->in[X]->dtype == OX_F32;
+  p->lanes = p->n == 1;
   p->per_tile = OX_MAX(OX_TILE_CHEAP / OX_MAX(p->lanes ? p->channels : p->n, 1), 1);
   c->n_stages = 2, c->n_tiles[0] = p->training ? p->channels : 1;
   c->n_tiles[1] = p->n ? ox_tile_count(p->lanes ? p->batch : p->batch * p->channels, p->per_tile) : 0;
@@ -108,7 +109,7 @@ static float shift_of(ox_mean mean, double scale, double shift) {
 
 static void channel(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch) {
   const bn_attrs *a = c->attrs;
-  double v[5], *ab = (double *)c->shared + 4 * ch, scale;
+  double v[5], scale;
   ox_mean mean = {0, 0};
   for (uint32_t i = SCALE; i <= VAR; i++)
     ox_convert_select(c->isa)->load_f64[c->in[i]->dtype](c->in[i]->data, (size_t)ch, 1, &v[i]);
@@ -122,56 +123,91 @@ static void channel(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch) {
     mean.hi = v[MEAN];
   }
   scale = v[SCALE] / sqrt(v[VAR] + (double)a->epsilon);
-  if (p->lanes) {
+  if (p->lanes && c->in[X]->dtype == OX_F32) {
     float *row = (float *)c->shared + ch;
     row[0] = (float)mean.hi, row[p->channels] = (float)scale;
     row[2 * p->channels] = shift_of(mean, scale, v[BIAS]);
   } else {
-    ab[0] = scale, ab[1] = mean.hi, ab[2] = mean.lo, ab[3] = v[BIAS];
+    double *to = (double *)c->shared + (p->lanes ? ch : 4 * ch);
+    int64_t step = p->lanes ? p->channels : 1;
+    to[0] = mean.hi, to[step] = mean.lo, to[2 * step] = scale, to[3 * step] = v[BIAS];
   }
 }
 
-/* All channels of floats, where only y is wanted: the same numbers. */
-static bool channels_f32(const ox_kernel_ctx *c, const bn_prep *p) {
-  bool fits = p->lanes && !p->training;
-  const float *v[5];
-  for (uint32_t i = SCALE; i <= VAR; i++)
-    fits &= c->in[i]->dtype == OX_F32 && !ox_ctx_wants(c, i), v[i] = c->in[i]->data;
+/* All channels of the lanes of one type, where only y is wanted: the same numbers. */
+static bool channels_at_once(const ox_kernel_ctx *c, const bn_prep *p) {
+  uint32_t dtype = c->in[X]->dtype;
+  bool fits = p->lanes && !p->training && (dtype == OX_F32 || dtype == OX_F64);
+  for (uint32_t i = SCALE; i <= VAR; i++) fits &= c->in[i]->dtype == dtype && !ox_ctx_wants(c, i);
   if (!fits) return false;
-  float *row = c->shared;
   size_t n = (size_t)p->channels;
   double epsilon = (double)((const bn_attrs *)c->attrs)->epsilon;
-  for (size_t ch = 0; ch < n; ch++) {
-    row[ch] = v[MEAN][ch];
-    row[n + ch] = (float)((double)v[SCALE][ch] / sqrt((double)v[VAR][ch] + epsilon));
-    row[2 * n + ch] = v[BIAS][ch];
+  if (dtype == OX_F32) {
+    float *row = c->shared;
+    memcpy(row, c->in[MEAN]->data, n * sizeof *row), memcpy(row + 2 * n, c->in[BIAS]->data, n * sizeof *row);
+    const float *scale = c->in[SCALE]->data, *var = c->in[VAR]->data;
+    for (size_t ch = 0; ch < n; ch++) row[n + ch] = (float)((double)scale[ch] / sqrt((double)var[ch] + epsilon));
+  } else {
+    double *row = c->shared;
+    memcpy(row, c->in[MEAN]->data, n * sizeof *row), memset(row + n, 0, n * sizeof *row);
+    memcpy(row + 3 * n, c->in[BIAS]->data, n * sizeof *row);
+    const double *scale = c->in[SCALE]->data, *var = c->in[VAR]->data;
+    for (size_t ch = 0; ch < n; ch++) row[2 * n + ch] = scale[ch] / sqrt(var[ch] + epsilon);
   }
   return true;
 }
 
+/* One image, whose channels are lanes. */
 static void apply_lanes(const ox_kernel_ctx *c, const bn_prep *p, int64_t image) {
-  const float *row = c->shared;
-  size_t n = (size_t)p->channels, at = (size_t)image * n;
-  ox_channel_select(c->isa)->scale_shift_each((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at, row,
-                                              row + n, row + 2 * n, n);
-}
-
-static void apply(const ox_kernel_ctx *c, const bn_prep *p, int64_t plane, int64_t first, int64_t count) {
-  const double *ab = (const double *)c->shared + 4 * (plane % p->channels);
+  const ox_channel_variant *v = ox_channel_select(c->isa);
   const ox_convert *cv = ox_convert_select(c->isa);
-  size_t at = (size_t)(plane * p->n + first);
-  ox_mean mean = {ab[1], ab[2]};
-  if (c->in[X]->dtype == OX_F32) {
-    ox_channel_select(c->isa)->scale_shift((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at,
-                                           (float)mean.hi, (float)ab[0], shift_of(mean, ab[0], ab[3]), (size_t)count);
+  uint32_t dtype = c->in[X]->dtype;
+  size_t n = (size_t)p->channels, at = (size_t)image * n;
+  if (dtype == OX_F32) {
+    const float *row = c->shared;
+    v->scale_shift_each((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at, row, row + n, row + 2 * n,
+                        n);
+    return;
+  }
+  const double *row = c->shared;
+  if (dtype == OX_F64) {
+    v->scale_shift_each_f64((double *)c->out[0]->data + at, (const double *)c->in[X]->data + at, row, row + n,
+                            row + 2 * n, row + 3 * n, n);
     return;
   }
   double block[OX_CONVERT_BLOCK];
-  for (int64_t i = 0; i < count; i += OX_CONVERT_BLOCK) {
-    size_t n = (size_t)OX_MIN(count - i, OX_CONVERT_BLOCK);
-    cv->load_f64[c->in[X]->dtype](c->in[X]->data, at + (size_t)i, n, block);
-    for (size_t j = 0; j < n; j++) block[j] = ox_mean_deviation(block[j], mean) * ab[0] + ab[3];
-    cv->store_f64[c->in[X]->dtype](block, c->out[0]->data, at + (size_t)i, n, NULL);
+  for (size_t i = 0; i < n; i += OX_CONVERT_BLOCK, row += OX_CONVERT_BLOCK) {
+    size_t m = OX_MIN(n - i, (size_t)OX_CONVERT_BLOCK);
+    cv->load_f64[dtype](c->in[X]->data, at + i, m, block);
+    v->scale_shift_each_f64(block, block, row, row + n, row + 2 * n, row + 3 * n, m);
+    cv->store_f64[dtype](block, c->out[0]->data, at + i, m, NULL);
+  }
+}
+
+static void apply_plane(const ox_kernel_ctx *c, const bn_prep *p, int64_t plane) {
+  enum { HI, LO, A, B };
+  const double *ab = (const double *)c->shared + 4 * (plane % p->channels);
+  const ox_convert *cv = ox_convert_select(c->isa);
+  const ox_channel_variant *v = ox_channel_select(c->isa);
+  uint32_t dtype = c->in[X]->dtype;
+  size_t n = (size_t)p->n, at = (size_t)plane * n;
+  ox_mean mean = {ab[HI], ab[LO]};
+  if (dtype == OX_F32) {
+    v->scale_shift((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at, (float)mean.hi, (float)ab[A],
+                   shift_of(mean, ab[A], ab[B]), n);
+    return;
+  }
+  if (dtype == OX_F64) {
+    v->scale_shift_f64((double *)c->out[0]->data + at, (const double *)c->in[X]->data + at, mean.hi, mean.lo, ab[A],
+                       ab[B], n);
+    return;
+  }
+  double block[OX_CONVERT_BLOCK];
+  for (size_t i = 0; i < n; i += OX_CONVERT_BLOCK) {
+    size_t m = OX_MIN(n - i, (size_t)OX_CONVERT_BLOCK);
+    cv->load_f64[dtype](c->in[X]->data, at + i, m, block);
+    v->scale_shift_f64(block, block, mean.hi, mean.lo, ab[A], ab[B], m);
+    cv->store_f64[dtype](block, c->out[0]->data, at + i, m, NULL);
   }
 }
 
@@ -180,7 +216,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const bn_prep *p = c->prep;
   if (stage == 0) {
     int64_t begin = p->training ? tiles.begin : 0, end = p->training ? tiles.end : p->channels;
-    if (channels_f32(c, p)) return NULL;
+    if (channels_at_once(c, p)) return NULL;
     for (int64_t ch = begin; ch < end; ch++) channel(c, p, ch);
     return NULL;
   }
@@ -189,7 +225,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     if (p->lanes)
       apply_lanes(c, p, i);
     else
-      apply(c, p, i, 0, p->n);
+      apply_plane(c, p, i);
   }
   return NULL;
 }

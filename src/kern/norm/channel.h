@@ -19,6 +19,10 @@ typedef struct ox_channel_variant {
   /* The same with separate parameters for each element. */
   void (*scale_shift_each)(float *y, const float *x, const float *center, const float *scale, const float *shift,
                            size_t n);
+  /* y = scale ((x - mean) - low) + shift of doubles, for a mean in two parts; y may be x */
+  void (*scale_shift_f64)(double *y, const double *x, double mean, double low, double scale, double shift, size_t n);
+  void (*scale_shift_each_f64)(double *y, const double *x, const double *mean, const double *low, const double *scale,
+                               const double *shift, size_t n);
   /* y += x^2 */
   void (*add_squares)(float *y, const float *x, size_t n);
   /* y = x (a s + b)^power, as LRN does with the sums of squares s; y may be x */

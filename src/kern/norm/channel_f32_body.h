@@ -48,6 +48,31 @@ static void scale_shift_each(float *y, const float *x, const float *center, cons
   }
 }
 
+OX_INLINE vf64 scaled(vf64 x, vf64 mean, vf64 low, vf64 scale, vf64 shift) {
+  return vf64_fma(scale, vf64_sub(vf64_sub(x, mean), low), shift);
+}
+
+static void scale_shift_f64(double *y, const double *x, double mean, double low, double scale, double shift, size_t n) {
+  enum { LANES = VF64_LANES };
+  vf64 m = vf64_splat(mean), l = vf64_splat(low), a = vf64_splat(scale), b = vf64_splat(shift);
+  size_t i = 0;
+  for (; i + LANES <= n; i += LANES) vf64_store(y + i, scaled(vf64_load(x + i), m, l, a, b));
+  if (i < n) vf64_store_n(y + i, scaled(vf64_load_n(x + i, n - i), m, l, a, b), n - i);
+}
+
+static void scale_shift_each_f64(double *y, const double *x, const double *mean, const double *low, const double *scale,
+                                 const double *shift, size_t n) {
+  enum { LANES = VF64_LANES };
+  size_t i = 0;
+  for (; i + LANES <= n; i += LANES)
+    vf64_store(y + i, scaled(vf64_load(x + i), vf64_load(mean + i), vf64_load(low + i), vf64_load(scale + i),
+                             vf64_load(shift + i)));
+  if (i == n) return;
+  size_t k = n - i;
+  vf64 m = vf64_load_n(mean + i, k), l = vf64_load_n(low + i, k), a = vf64_load_n(scale + i, k);
+  vf64_store_n(y + i, scaled(vf64_load_n(x + i, k), m, l, a, vf64_load_n(shift + i, k)), k);
+}
+
 static void add_squares(float *y, const float *x, size_t n) {
   for (size_t i = 0; i < n; i += L) {
     size_t k = vf32_lanes_at(i, n);
@@ -66,6 +91,13 @@ static void response_norm(float *y, const float *x, const float *s, float a, flo
 }
 
 extern const ox_channel_variant OX_PASTE(ox_channel_f32__, CHANNEL_ISA);
-const ox_channel_variant OX_PASTE(ox_channel_f32__, CHANNEL_ISA) = {
-    CHANNEL_NEEDS, "channel_f32_" OX_QUOTE(CHANNEL_ISA), sum, max, scale_shift, scale_shift_each, add_squares,
-    response_norm};
+const ox_channel_variant OX_PASTE(ox_channel_f32__, CHANNEL_ISA) = {CHANNEL_NEEDS,
+                                                                    "channel_f32_" OX_QUOTE(CHANNEL_ISA),
+                                                                    sum,
+                                                                    max,
+                                                                    scale_shift,
+                                                                    scale_shift_each,
+                                                                    scale_shift_f64,
+                                                                    scale_shift_each_f64,
+                                                                    add_squares,
+                                                                    response_norm};

@@ -22,6 +22,7 @@ OX_INLINE vf64 vf64_load(const double *p) { return _mm256_loadu_pd(p); }
 OX_INLINE void vf64_store(double *p, vf64 v) { _mm256_storeu_pd(p, v); }
 OX_INLINE vf64 vf64_load_n(const double *p, size_t n) { return _mm256_maskload_pd(p, vf64_first_(n)); }
 OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) { _mm256_maskstore_pd(p, vf64_first_(n), v); }
+OX_INLINE vf64 vf64_sub(vf64 a, vf64 b) { return _mm256_sub_pd(a, b); }
 OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return _mm256_fmadd_pd(a, b, c); }
 
 typedef __m256i vi64;

@@ -26,6 +26,7 @@ OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) {
   else if (n)
     *(ox_f64u *)p = vgetq_lane_f64(v, 0);
 }
+OX_INLINE vf64 vf64_sub(vf64 a, vf64 b) { return vsubq_f64(a, b); }
 OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(c, a, b); }
 
 typedef int64x2_t vi64;

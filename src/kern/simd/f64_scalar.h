@@ -21,6 +21,7 @@ OX_INLINE vf64 vf64_load_n(const double *p, size_t n) { return n ? *(const ox_f6
 OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) {
   if (n) *(ox_f64u *)p = v;
 }
+OX_INLINE vf64 vf64_sub(vf64 a, vf64 b) { return a - b; }
 OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return a * b + c; }
 
 /* 64-bit integers in as many lanes; they wrap. */
