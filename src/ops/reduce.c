@@ -230,7 +230,9 @@ static void finish(const ox_kernel_ctx *c, int64_t length, int64_t out, int64_t 
     finish_f64(s->kind, acc, n, shift, length);
     cv->store_f64[t](&acc->f, c->out[0]->data, (size_t)out, (size_t)n, NULL);
   } else {
-    for (int64_t k = 0; k < n; k++) acc[k].i = finish_i64(s->kind, acc[k].i, length, !ox_dtype_is_signed(t));
+    bool is_done = s->kind != MEAN && s->kind != L2 && s->kind != LOG_SUM;
+    for (int64_t k = 0; k < n && !is_done; k++)
+      acc[k].i = finish_i64(s->kind, acc[k].i, length, !ox_dtype_is_signed(t));
     cv->store_i64[t](&acc->i, c->out[0]->data, (size_t)out, (size_t)n, NULL);
   }
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "graph/dtype.h"
+#include "kern/quant/convert.h"
 #include "kern/reduce/fold.h"
 #include "support/check.h"
 #include "support/levels.h"
@@ -200,13 +202,76 @@ static void test_where_rows_have_their_extremes(void **state) {
       }
 }
 
+/* Short rows of every type, with what float32 does not see: wrapping, the top bit, NaN, halves of rows. */
+static void small_rows(size_t level, uint32_t dtype, ox_fold f, int64_t row) {
+  enum { ROWS = 531, LONGEST = 33 };
+  static uint64_t raw[ROWS * LONGEST];
+  static ox_fold_acc acc[ROWS], rest[ROWS];
+  static double shift[ROWS];
+  const ox_convert *cv = ox_convert_select(0);
+  bool is_float = ox_dtype_is_float(dtype), top = dtype == OX_U64;
+  uint32_t seed = (uint32_t)row;
+  for (int64_t i = 0; i < ROWS * row; i++) {
+    double v = i % 101 == 7 ? NAN : (double)((int)(test_random(&seed) >> 26) - 32) / 16;
+    if (is_float)
+      cv->store_f64[dtype](&v, raw, (size_t)i, 1, NULL);
+    else
+      cv->store_i64[dtype](&(int64_t){(int64_t)((uint64_t)test_random(&seed) << 37 | test_random(&seed))}, raw,
+                           (size_t)i, 1, NULL);
+  }
+  for (int64_t i = 0; i < ROWS; i++) shift[i] = (double)(i % 3) / 2;
+  ox_shape s = {.rank = 2, .dim = {ROWS, row}};
+  bool fold[OX_MAX_RANK] = {false, true};
+  ox_fold_plan p;
+  ox_fold_plan_init(&p, &s, fold);
+  ox_fold_job j = {&p, raw, dtype, test_levels[level].have};
+  for (int64_t o = 0, half = row / 2; o < ROWS; o += OX_FOLD_BATCH) {
+    int64_t n = OX_MIN(ROWS - o, OX_FOLD_BATCH);
+    ox_fold_run(&j, f, o, n, 0, half, shift + o, acc + o);
+    ox_fold_run(&j, f, o, n, half, row, shift + o, rest + o);
+    for (int64_t k = o; k < o + n; k++) acc[k] = ox_fold_join(f, dtype, acc[k], rest[k]);
+  }
+  for (int64_t o = 0; o < ROWS; o++) {
+    double want = f == OX_FOLD_PROD ? 1 : f == OX_FOLD_MAX ? -INFINITY : f == OX_FOLD_MIN ? INFINITY : 0, v;
+    uint64_t whole = (uint64_t)ox_fold_identity(f, dtype).i, flip = top ? (uint64_t)1 << 63 : 0, u;
+    for (int64_t i = o * row; i < (o + 1) * row; i++) {
+      if (is_float) {
+        cv->load_f64[dtype](raw, (size_t)i, 1, &v);
+        want = isnan(v) || isnan(want) ? NAN : join(f, want, map(f, v, shift[o]));
+      } else {
+        cv->load_i64[dtype](raw, (size_t)i, 1, (int64_t *)&u);
+        if (f == OX_FOLD_ABS && (int64_t)u < 0 && !top) u = 0 - u;
+        if (f == OX_FOLD_SQUARE) u *= u;
+        bool less = (int64_t)(u ^ flip) < (int64_t)(whole ^ flip);
+        whole = f == OX_FOLD_PROD                      ? whole * u
+                : f == OX_FOLD_MAX || f == OX_FOLD_MIN ? (less == (f == OX_FOLD_MIN) ? u : whole)
+                                                       : whole + u;
+      }
+    }
+    bool same = is_float ? isnan(want) ? isnan(acc[o].f) : fabs(acc[o].f - want) <= 1e-13 * fmax(fabs(want), 1)
+                         : (uint64_t)acc[o].i == whole;
+    if (dtype == OX_F16 || dtype == OX_BF16) /* longer rows are folded in float */
+      same = isnan(want) ? isnan(acc[o].f) : fabs(acc[o].f - want) <= 1e-5 * fmax(fabs(want), 1);
+    if (!same) fail_msg("%s, fold %d of type %u: row %d of %d", test_levels[level].name, f, dtype, (int)o, (int)row);
+  }
+}
+
+static void test_short_rows_of_every_type(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_F64, OX_F16, OX_BF16, OX_I8,  OX_U8, OX_I16,
+                                   OX_U16, OX_I32, OX_U32,  OX_I64, OX_U64};
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t t = 0; t < OX_COUNT(types); t++)
+      for (int f = 0; f < OX_FOLD_COUNT; f++)
+        for (int64_t row = 1; row <= 33; row += row < 9 ? 1 : 6)
+          if (f != OX_FOLD_EXP || ox_dtype_is_float(types[t])) small_rows(l, types[t], (ox_fold)f, row);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_choice_of_axes),
-      cmocka_unit_test(test_long_sums_stay_exact),
-      cmocka_unit_test(test_extremes_and_search),
-      cmocka_unit_test(test_integers),
-      cmocka_unit_test(test_where_rows_have_their_extremes),
+      cmocka_unit_test(test_every_choice_of_axes),     cmocka_unit_test(test_long_sums_stay_exact),
+      cmocka_unit_test(test_extremes_and_search),      cmocka_unit_test(test_integers),
+      cmocka_unit_test(test_short_rows_of_every_type), cmocka_unit_test(test_where_rows_have_their_extremes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "base/macros.h"
 #include "kern/quant/convert.h"
+#include "kern/reduce/fold_small.h"
 
 enum { BLOCK = OX_FOLD_BATCH };
 
@@ -168,10 +169,20 @@ static void fold_rows(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, i
   }
 }
 
-/* Rows of floats, one behind the other. */
-static bool folds_flat(const ox_fold_job *j) {
-  const ox_fold_plan *p = j->plan;
-  return j->dtype == OX_F32 && p->n_folded == 1 && p->n_kept <= 1 && p->folded_stride[0] == 1;
+/* Rows one behind the other: of floats, and of integers whose extremes are wanted. */
+static bool lies_flat(const ox_fold_plan *p) { return p->n_folded == 1 && p->n_kept <= 1 && p->folded_stride[0] == 1; }
+static bool folds_flat(const ox_fold_job *j) { return j->dtype == OX_F32 && lies_flat(j->plan); }
+static bool folds_integers(const ox_fold_job *j, ox_fold f) {
+  return !is_float(j->dtype) && (f == OX_FOLD_MAX || f == OX_FOLD_MIN) && lies_flat(j->plan);
+}
+
+static void fold_integers(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                          ox_fold_acc *acc) {
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  size_t size = size_of(j->dtype), row = (size_t)j->plan->folded[0] * size;
+  const char *x = (const char *)j->data + (size_t)out * row + (size_t)begin * size;
+  for (int64_t k = 0; k < n; k++, x += row)
+    acc[k].i = (f == OX_FOLD_MAX ? t->most : t->least)[j->dtype](x, (size_t)(end - begin));
 }
 
 static void fold_flat(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
@@ -427,6 +438,14 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
   }
   if (folds_flat(j)) {
     fold_flat(j, f, out, n, begin, end, shift, acc);
+    return;
+  }
+  if (ox_fold_is_small(j)) {
+    ox_fold_small(j, f, out, n, begin, end, shift, acc);
+    return;
+  }
+  if (folds_integers(j, f)) {
+    fold_integers(j, f, out, n, begin, end, acc);
     return;
   }
   if (!p->columns) {

@@ -54,6 +54,9 @@ typedef struct ox_reduce_table {
   /* and of int64 onto acc, wrapping; |is_unsigned|: MAX and MIN compare as uint64. No EXP */
   int64_t (*row_i64[OX_FOLD_COUNT])(int64_t acc, const int64_t *x, size_t n, int is_unsigned);
   void (*column_i64[OX_FOLD_COUNT])(int64_t *acc, const int64_t *x, size_t n, int is_unsigned);
+  /* y[r]: the fold of the n elements from x[r * pitch] on: many short rows. EXP reads a shift per row */
+  void (*rows_f64[OX_FOLD_COUNT])(const double *x, size_t rows, size_t n, size_t pitch, const double *shift, double *y);
+  void (*rows_i64[OX_FOLD_COUNT])(const int64_t *x, size_t rows, size_t n, size_t pitch, int is_unsigned, int64_t *y);
   /* the largest and the smallest of n > 0 integers of a type, a uint64 as its bits */
   int64_t (*most[OX_DTYPE_COUNT])(const void *x, size_t n);
   int64_t (*least[OX_DTYPE_COUNT])(const void *x, size_t n);

@@ -338,4 +338,6 @@ const ox_reduce_table REDUCE_NAME = {
     .column_f64 = BY_FOLD(column_f64),
     .row_i64 = BY_FOLD_I64(row_i64),
     .column_i64 = BY_FOLD_I64(column_i64),
+    .rows_f64 = BY_FOLD(rows_f64),
+    .rows_i64 = BY_FOLD_I64(rows_i64),
 };

@@ -2,6 +2,7 @@
  * kern/reduce/reduce_wide_body.h - folds of doubles and of int64: plain loops that the compiler vectorises at the
  * includer's instruction set. */
 #include "kern/reduce/reduce.h"
+#include "kern/unary/math_f64.h"
 
 /* Columns that a row is folded into first: they do not wait for each other, and sums round less. */
 enum { LANES = 32 };
@@ -25,7 +26,7 @@ enum { LANES = 32 };
 SUM_F64(sum, v)
 SUM_F64(abs, fabs(v))
 SUM_F64(square, v *v)
-SUM_F64(exp, exp(v - shift))
+SUM_F64(exp, ox_f64_exp(v - shift))
 
 #define COLUMN_F64(name, next)                                                                 \
   static void column_f64_##name(double *acc, const double *x, size_t n, const double *shift) { \
@@ -38,7 +39,7 @@ SUM_F64(exp, exp(v - shift))
 COLUMN_F64(sum, a + v)
 COLUMN_F64(abs, a + fabs(v))
 COLUMN_F64(square, a + v * v)
-COLUMN_F64(exp, a + exp(v - shift[i]))
+COLUMN_F64(exp, a + ox_f64_exp(v - shift[i]))
 COLUMN_F64(prod, a *v)
 COLUMN_F64(max, ((v > a) | (v != v)) ? v : a)
 COLUMN_F64(min, ((v < a) | (v != v)) ? v : a)
@@ -56,6 +57,35 @@ COLUMN_F64(min, ((v < a) | (v != v)) ? v : a)
 ROW_F64(prod, 1)
 ROW_F64(max, -INFINITY)
 ROW_F64(min, INFINITY)
+
+/* Rows side by side, so that they do not wait for each other: |m|, a constant but for the last ones. */
+enum { SIDE = 8 };
+
+#define ROWS_F64(name, none, next)                                                                                    \
+  OX_INLINE void side_f64_##name(const double *x, const size_t m, size_t n, size_t pitch, const double *shift,        \
+                                 double *y) {                                                                         \
+    double all[SIDE];                                                                                                 \
+    (void)shift;                                                                                                      \
+    for (size_t k = 0; k < m; k++) all[k] = none;                                                                     \
+    for (size_t i = 0; i < n; i++)                                                                                    \
+      for (size_t k = 0; k < m; k++) {                                                                                \
+        double a = all[k], v = x[k * pitch + i];                                                                      \
+        all[k] = (next);                                                                                              \
+      }                                                                                                               \
+    for (size_t k = 0; k < m; k++) y[k] = all[k];                                                                     \
+  }                                                                                                                   \
+  static void rows_f64_##name(const double *x, size_t rows, size_t n, size_t pitch, const double *shift, double *y) { \
+    for (; rows >= SIDE; rows -= SIDE, x += SIDE * pitch, y += SIDE, shift = shift ? shift + SIDE : NULL)             \
+      side_f64_##name(x, SIDE, n, pitch, shift, y);                                                                   \
+    side_f64_##name(x, rows, n, pitch, shift, y);                                                                     \
+  }
+ROWS_F64(sum, 0, a + v)
+ROWS_F64(abs, 0, a + fabs(v))
+ROWS_F64(square, 0, a + v * v)
+ROWS_F64(exp, 0, a + ox_f64_exp(v - shift[k]))
+ROWS_F64(prod, 1, a *v)
+ROWS_F64(max, -INFINITY, ((v > a) | (v != v)) ? v : a)
+ROWS_F64(min, INFINITY, ((v < a) | (v != v)) ? v : a)
 
 /* |flip| makes unsigned order signed order. */
 #define I64(name, none, next)                                                                     \
@@ -83,12 +113,31 @@ ROW_F64(min, INFINITY)
 #define join_i64_prod column_i64_prod
 #define join_i64_max column_i64_max
 #define join_i64_min column_i64_min
-I64(sum, 0, a + v)
-I64(abs, 0, a + ((int64_t)v < 0 && !flip ? 0 - v : v))
-I64(square, 0, a + v * v)
-I64(prod, 1, a *v)
-I64(max, is_unsigned ? 0 : INT64_MIN, (int64_t)(v ^ flip) > (int64_t)(a ^ flip) ? v : a)
-I64(min, is_unsigned ? -1 : INT64_MAX, (int64_t)(v ^ flip) < (int64_t)(a ^ flip) ? v : a)
+#define ROWS_I64(name, none, next)                                                                                  \
+  OX_INLINE void side_i64_##name(const int64_t *x, const size_t m, size_t n, size_t pitch, int is_unsigned,         \
+                                 int64_t *y) {                                                                      \
+    uint64_t flip = is_unsigned ? (uint64_t)1 << 63 : 0, all[SIDE];                                                 \
+    (void)flip;                                                                                                     \
+    for (size_t k = 0; k < m; k++) all[k] = (uint64_t)(none);                                                       \
+    for (size_t i = 0; i < n; i++)                                                                                  \
+      for (size_t k = 0; k < m; k++) {                                                                              \
+        uint64_t a = all[k], v = (uint64_t)x[k * pitch + i];                                                        \
+        all[k] = (uint64_t)(next);                                                                                  \
+      }                                                                                                             \
+    for (size_t k = 0; k < m; k++) y[k] = (int64_t)all[k];                                                          \
+  }                                                                                                                 \
+  static void rows_i64_##name(const int64_t *x, size_t rows, size_t n, size_t pitch, int is_unsigned, int64_t *y) { \
+    for (; rows >= SIDE; rows -= SIDE, x += SIDE * pitch, y += SIDE)                                                \
+      side_i64_##name(x, SIDE, n, pitch, is_unsigned, y);                                                           \
+    side_i64_##name(x, rows, n, pitch, is_unsigned, y);                                                             \
+  }
+#define EITHER_I64(name, none, next) I64(name, none, next) ROWS_I64(name, none, next)
+EITHER_I64(sum, 0, a + v)
+EITHER_I64(abs, 0, a + ((int64_t)v < 0 && !flip ? 0 - v : v))
+EITHER_I64(square, 0, a + v * v)
+EITHER_I64(prod, 1, a *v)
+EITHER_I64(max, is_unsigned ? 0 : INT64_MIN, (int64_t)(v ^ flip) > (int64_t)(a ^ flip) ? v : a)
+EITHER_I64(min, is_unsigned ? -1 : INT64_MAX, (int64_t)(v ^ flip) < (int64_t)(a ^ flip) ? v : a)
 
 #define EXTREMES(tag, type)                                 \
   static int64_t most_##tag(const void *data, size_t n) {   \
