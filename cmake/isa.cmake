@@ -39,7 +39,7 @@ endfunction()
 # Kernels that are plain loops: the compiler vectorises them at their file's instruction set.
 function(onyx_loop_flags)
   foreach(file IN LISTS ARGN)
-    if(file MATCHES "/kern/(binary|quant|unary|reduce|resize)/|/pool_kernels\\.c$|/kern/attention/rotary_")
+    if(file MATCHES "/kern/(binary|quant|unary|reduce|resize)/|/pool_kernels\\.c$|/kern/attention/rotary_|/softmax_f64_")
       set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -O3 -fno-trapping-math)
     endif()
   endforeach()

@@ -147,7 +147,7 @@ static ox_status *softmax_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
       const double *x = (const double *)c->in[0]->data + r * p->n, *bias = (const double *)c->in[1]->data + b * p->n;
       double *sum = scratch;
       for (size_t i = 0; i < n; i++) sum[i] = x[i] + bias[i];
-      ox_softmax_f64(sum, (double *)c->out[0]->data + r * p->n, n, 1, false, &stop);
+      ox_softmax_f64_select(c->isa)->row(sum, (double *)c->out[0]->data + r * p->n, n, false, &stop);
       continue;
     }
     float *spare = scratch, *y = ox_as_float_out(c, 0, r * p->n, spare);

@@ -3,6 +3,7 @@
  * axis on, as if the input were a matrix. */
 #include <string.h>
 
+#include "kern/move/move.h"
 #include "kern/quant/convert.h"
 #include "kern/reduce/reduce.h"
 #include "kern/softmax/softmax.h"
@@ -41,12 +42,25 @@ static ox_status *load_as(ox_load_ctx *c, bool tail) {
 static ox_status *load(ox_load_ctx *c) { return load_as(c, false); }
 static ox_status *load_tail(ox_load_ctx *c) { return load_as(c, true); }
 
-/* A work item is a row, or |width| columns of an outer slice. */
+/* A work item is a row, or |width| columns of an outer slice. Where these are too few for a vector, a slice is turned
+ * into rows or, where the columns are short, some slices are put side by side. */
+typedef enum { PLAIN, TURNED, GATHERED } way;
 typedef struct {
   int64_t n, inner, items, per_tile, width, pieces; /* pieces: column groups of a slice */
+  way way;
+  int64_t outer, group; /* GATHERED: slices of an item */
 } softmax_prep;
 
 enum { COLUMNS = 64 };
+
+static way way_of(const softmax_prep *p, uint32_t dtype, kind k) {
+  enum { NARROW = 8, SHORT = 16, LONG = 512, FEW = 4, LANES = 16, MOST = 1 << 17 };
+  if (k == HARDMAX || p->inner > NARROW || p->inner == 0 || (dtype != OX_F32 && dtype != OX_F64)) return PLAIN;
+  if (p->inner == 1 && (dtype == OX_F32 || p->n >= SHORT)) return PLAIN;
+  if (p->n < SHORT) return p->outer > 1 ? GATHERED : PLAIN;
+  if (p->n <= LONG && p->inner > FEW && p->outer >= LANES / p->inner) return GATHERED;
+  return p->n <= MOST / p->inner ? TURNED : PLAIN; /* of what scratch should hold */
+}
 
 static ox_status *prepare(ox_kernel_ctx *c) {
   enum { WORK = 16384 };
@@ -62,27 +76,94 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     ox_axis_ok(a->axis, x->rank, &k);
   p->n = x->rank == 0 ? 1 : s->tail ? ox_shape_span(x, k, x->rank) : x->dim[k];
   p->inner = s->tail || x->rank == 0 ? 1 : ox_shape_span(x, k + 1, x->rank);
-  int64_t outer = x->rank ? ox_shape_span(x, 0, k) : 1;
-  p->width = OX_MIN(p->inner, COLUMNS);
-  p->pieces = p->inner ? OX_CEIL_DIV(p->inner, OX_MAX(p->width, 1)) : 0;
-  p->items = p->n ? outer * p->pieces : 0;
-  p->per_tile = OX_MAX(WORK / OX_MAX(p->n * p->width, 1), 1);
+  p->outer = x->rank ? ox_shape_span(x, 0, k) : 1;
   c->prep = p;
+  p->way = way_of(p, c->in[0]->dtype, s->kind);
+  p->width = OX_MIN(p->inner, COLUMNS), p->group = 1;
+  p->pieces = p->inner ? OX_CEIL_DIV(p->inner, OX_MAX(p->width, 1)) : 0;
+  if (p->way == GATHERED) p->group = OX_MIN(COLUMNS / p->inner, p->outer), p->width *= p->group;
+  p->items = p->n ? OX_CEIL_DIV(p->outer, p->group) * p->pieces : 0;
+  p->per_tile = OX_MAX(WORK / OX_MAX(p->n * p->width, 1), 1);
   bool narrow = (OX_BIT(c->in[0]->dtype) & OX_T_FLOAT16S) != 0;
-  return ox_ctx_plan(c, ox_tile_count(p->items, p->per_tile), narrow ? (size_t)(p->n * p->width) * sizeof(float) : 0);
+  size_t item = narrow ? sizeof(float) : p->way == PLAIN ? 0 : ox_dtype_bits(c->in[0]->dtype) / 8;
+  return ox_ctx_plan(c, ox_tile_count(p->items, p->per_tile), (size_t)(p->n * p->width) * item);
+}
+
+static void row_f32(const ox_kernel_ctx *c, kind k, const float *x, float *y, size_t n) {
+  enum { LONG = 1 << 16 };
+  const ox_softmax_table *t = ox_softmax_select(c->isa);
+  ox_stop stop = ox_ctx_stop(c);
+  if (n > LONG)
+    t->long_row(x, y, n, k == LOG_SOFTMAX, &stop);
+  else
+    (k == LOG_SOFTMAX ? t->log_row : t->row)(x, y, n);
 }
 
 static void item_f32(const ox_kernel_ctx *c, kind k, const float *x, float *y, const softmax_prep *p, size_t width,
                      size_t pitch) {
-  enum { LONG = 1 << 16 };
-  const ox_softmax_table *t = ox_softmax_select(c->isa);
   ox_stop stop = ox_ctx_stop(c);
-  if (p->inner > 1)
-    t->columns(x, y, (size_t)p->n, width, pitch, k == LOG_SOFTMAX, &stop);
-  else if (p->n > LONG)
-    t->long_row(x, y, (size_t)p->n, k == LOG_SOFTMAX, &stop);
+  if (p->inner > 1 || p->way == GATHERED)
+    ox_softmax_select(c->isa)->columns(x, y, (size_t)p->n, width, pitch, k == LOG_SOFTMAX, &stop);
   else
-    (k == LOG_SOFTMAX ? t->log_row : t->row)(x, y, (size_t)p->n);
+    row_f32(c, k, x, y, (size_t)p->n);
+}
+
+static void item_f64(const ox_kernel_ctx *c, kind k, const double *x, double *y, const softmax_prep *p, size_t width,
+                     size_t pitch) {
+  const ox_softmax_f64 *t = ox_softmax_f64_select(c->isa);
+  ox_stop stop = ox_ctx_stop(c);
+  if (p->inner > 1 || p->way == GATHERED)
+    t->columns(x, y, (size_t)p->n, width, pitch, k == LOG_SOFTMAX, &stop);
+  else
+    t->row(x, y, (size_t)p->n, k == LOG_SOFTMAX, &stop);
+}
+
+/* Slice |i| as |inner| rows. */
+static void item_turned(const ox_kernel_ctx *c, kind k, const softmax_prep *p, int64_t i, void *scratch) {
+  bool wide = c->in[0]->dtype == OX_F64;
+  int64_t e = wide ? sizeof(double) : sizeof(float), bytes = p->n * p->inner * e;
+  ox_transpose_fn turn = ox_transpose_select(e, c->isa);
+  ox_stop stop = ox_ctx_stop(c);
+  turn((const char *)c->in[0]->data + i * bytes, p->inner * e, scratch, p->n * e, p->n, p->inner);
+  for (int64_t j = 0; j < p->inner; j++) {
+    void *row = (char *)scratch + j * p->n * e;
+    if (wide)
+      ox_softmax_f64_select(c->isa)->row(row, row, (size_t)p->n, k == LOG_SOFTMAX, &stop);
+    else
+      row_f32(c, k, row, row, (size_t)p->n);
+  }
+  turn(scratch, p->n * e, (char *)c->out[0]->data + i * bytes, p->inner * e, p->inner, p->n);
+}
+
+/* Between some slices and their columns side by side; |out|: back again. */
+static void gather(const ox_kernel_ctx *c, const softmax_prep *p, int64_t e, int64_t slices, char *at, char *columns,
+                   bool out) {
+  int64_t width = slices * p->inner * e, slice = p->n * p->inner * e, run = p->inner * e;
+  if (p->inner == 1) {
+    ox_transpose_fn turn = ox_transpose_select(e, c->isa);
+    if (out)
+      turn(columns, width, at, slice, p->n, slices);
+    else
+      turn(at, slice, columns, width, slices, p->n);
+    return;
+  }
+  for (int64_t r = 0; r < p->n; r++, at += run, columns += width)
+    if (out)
+      ox_copy_lines(columns, run, at, slice, slices, run);
+    else
+      ox_copy_lines(at, slice, columns, run, slices, run);
+}
+
+static void item_gathered(const ox_kernel_ctx *c, kind k, const softmax_prep *p, int64_t i, void *scratch) {
+  int64_t e = (int64_t)ox_dtype_bits(c->in[0]->dtype) / 8, first = i * p->group;
+  int64_t slices = OX_MIN(p->group, p->outer - first), at = first * p->n * p->inner * e;
+  size_t width = (size_t)(slices * p->inner);
+  gather(c, p, e, slices, (char *)c->in[0]->data + at, scratch, false);
+  if (c->in[0]->dtype == OX_F64)
+    item_f64(c, k, scratch, scratch, p, width, width);
+  else
+    item_f32(c, k, scratch, scratch, p, width, width);
+  gather(c, p, e, slices, (char *)c->out[0]->data + at, scratch, true);
 }
 
 /* Rows of 16-bit floats are widened into the scratch, |width| columns side by side; a single one piece by piece. */
@@ -157,7 +238,6 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const softmax_prep *p = c->prep;
   kind k = ((const softmax_state *)c->state)->kind;
   uint32_t t = c->in[0]->dtype;
-  ox_stop stop = ox_ctx_stop(c);
   int64_t begin, end;
   ox_tile_span(tiles, p->per_tile, p->items, &begin, &end);
   const ox_softmax_table *table = ox_softmax_select(c->isa);
@@ -175,7 +255,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     hardmax_rows(c, p, begin, end);
     return NULL;
   }
-  for (int64_t i = begin; i < end; i++) {
+  for (int64_t i = begin; i < end && p->way != PLAIN; i++)
+    (p->way == TURNED ? item_turned : item_gathered)(c, k, p, i, scratch);
+  for (int64_t i = begin; i < end && p->way == PLAIN; i++) {
     int64_t column = i % p->pieces * p->width, at = i / p->pieces * p->n * p->inner + column;
     size_t width = (size_t)OX_MIN(p->width, p->inner - column);
     if (k == HARDMAX) {
@@ -183,9 +265,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     } else if (t == OX_F32) {
       item_f32(c, k, (const float *)c->in[0]->data + at, (float *)c->out[0]->data + at, p, width, (size_t)p->inner);
     } else if (t == OX_F64) {
-      for (size_t j = 0; j < width; j++)
-        ox_softmax_f64((const double *)c->in[0]->data + at + j, (double *)c->out[0]->data + at + j, (size_t)p->n,
-                       (size_t)p->inner, k == LOG_SOFTMAX, &stop);
+      item_f64(c, k, (const double *)c->in[0]->data + at, (double *)c->out[0]->data + at, p, width, (size_t)p->inner);
     } else {
       item_narrow(c, k, at, p, width, scratch);
     }

@@ -9,6 +9,18 @@
 #include "support/levels.h"
 
 enum { MOST = 140001 };
+/* One element after the other, through the C library; |step| apart. */
+static void naive(const double *x, double *y, size_t n, size_t step, int is_log) {
+  double high = -INFINITY;
+  long double sum = 0;
+  for (size_t i = 0; i < n; i++) high = x[i * step] > high || isnan(x[i * step]) ? x[i * step] : high;
+  for (size_t i = 0; i < n; i++) sum += expl((long double)x[i * step] - (long double)high);
+  for (size_t i = 0; i < n; i++) {
+    long double off = (long double)x[i * step] - (long double)high;
+    y[i * step] = (double)(is_log ? off - logl(sum) : expl(off) / sum);
+  }
+}
+
 static const size_t lengths[] = {1, 2, 7, 8, 15, 16, 17, 33, 64, 100, 1000, 4097, 5000, MOST};
 
 static void test_rows_match_double(void **state) {
@@ -23,7 +35,7 @@ static void test_rows_match_double(void **state) {
         size_t n = lengths[k];
         for (size_t i = 0; i < n; i++) x[i] = test_uniform(&seed, -30, 30), in[i] = (double)x[i];
         if (n > 20) x[13] = -INFINITY, in[13] = -INFINITY;
-        ox_softmax_f64(in, want, n, 1, is_log, NULL);
+        naive(in, want, n, 1, is_log);
         (is_log ? t->log_row : t->row)(x, y, n);
         for (size_t i = 0; i < n; i++) {
           double scale = is_log ? fmax(fabs(want[i]), 1) : want[i] + 5e-33; /* below exp(-87) is 0 */
@@ -49,7 +61,7 @@ static void test_columns_match_rows(void **state) {
         uint32_t seed = 2;
         for (size_t i = 0; i < ROWS * PITCH; i++) x[i] = test_uniform(&seed, -9, 9), in[i] = (double)x[i], y[i] = -5;
         ox_softmax_select(test_levels[l].have)->columns(x, y, ROWS, width, PITCH, is_log, NULL);
-        for (size_t j = 0; j < PITCH; j++) ox_softmax_f64(in + j, want + j, ROWS, PITCH, is_log, NULL);
+        for (size_t j = 0; j < PITCH; j++) naive(in + j, want + j, ROWS, PITCH, is_log);
         for (size_t i = 0; i < ROWS * PITCH; i++) {
           double w = i % PITCH < width ? want[i] : -5;
           assert_true(fabs((double)y[i] - w) <= 2e-6 * fmax(fabs(w), is_log ? 1 : 0));
@@ -76,7 +88,7 @@ static void test_short_rows_match_double(void **state) {
           for (size_t i = 0; i < rows * n; i++) in[i] = (double)x[i];
           t->short_rows(x, y, rows, n, is_log);
           for (size_t i = 0; i < rows * n; i++) {
-            if (i % n == 0) ox_softmax_f64(in + i, want, n, 1, is_log, NULL);
+            if (i % n == 0) naive(in + i, want, n, 1, is_log);
             double w = want[i % n], scale = is_log ? fmax(fabs(w), 1) : w + 5e-33;
             if (!((double)y[i] == w) && !(fabs((double)y[i] - w) <= 3e-6 * scale))
               fail_msg("%s, %zu rows of %zu, log %d: %zu is %g, wanted %g", test_levels[l].name, rows, n, is_log, i,
@@ -116,8 +128,8 @@ static void test_large_magnitudes(void **state) {
           x[i] = i % 3 == 1 ? (i % 2 ? -INFINITY : -3e38f) : centers[c] + (float)(i % 7);
           in[i] = (double)x[i];
         }
-        ox_softmax_f64(in, want, n, 1, 0, NULL);
-        ox_softmax_f64(in, logs, n, 1, 1, NULL);
+        naive(in, want, n, 1, 0);
+        naive(in, logs, n, 1, 1);
         ox_softmax_select(test_levels[l].have)->row(x, y, n);
         ox_softmax_select(test_levels[l].have)->log_row(x, z, n);
         for (size_t i = 0; i < n; i++) {
@@ -170,6 +182,49 @@ static void test_norm_pieces(void **state) {
   }
 }
 
+/* Doubles: rows, and columns, whose bits are those of their rows where there are few; in place, and a NaN. */
+static void test_doubles(void **state) {
+  (void)state;
+  enum { PITCH = 131, MOST_ROWS = 40 };
+  static double x[MOST], y[MOST + 1], want[MOST];
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_softmax_f64 *t = ox_softmax_f64_select(test_levels[l].have);
+    for (size_t k = 0; k < 2 * OX_COUNT(lengths); k++) {
+      size_t n = lengths[k / 2];
+      int is_log = k % 2;
+      uint32_t seed = 9;
+      for (size_t i = 0; i < n; i++) x[i] = (double)test_uniform(&seed, -700, 30) * (i % 3 ? 0.05 : 1);
+      if (n > 20) x[13] = -INFINITY;
+      naive(x, want, n, 1, is_log), y[n] = 7;
+      t->row(x, y, n, is_log, NULL);
+      for (size_t i = 0; i < n; i++)
+        if (!(y[i] == want[i]) &&
+            !(fabs(y[i] - want[i]) <=
+              1e-13 * (is_log ? fmax(fabs(want[i]), 1) : fmax(want[i], 0x1p-1022)))) /* 700 off is rounded by 6e-14 */
+          fail_msg("%s, n = %zu, log %d: %zu is %.17g, wanted %.17g", test_levels[l].name, n, is_log, i, y[i], want[i]);
+      assert_true(y[n] == 7);
+      t->row(x, x, n, is_log, NULL);
+      assert_memory_equal(x, y, n * sizeof *x);
+      x[n / 2] = NAN;
+      t->row(x, y, n, is_log, NULL);
+      for (size_t i = 0; i < n; i++) assert_true(isnan(y[i]));
+    }
+    for (size_t k = 0; k < 2 * PITCH; k += 3) {
+      size_t width = k / 2 + 1, rows = k % (MOST_ROWS - 1) + 1;
+      int is_log = k % 2;
+      uint32_t seed = 3;
+      for (size_t i = 0; i < rows * PITCH; i++) x[i] = (double)test_uniform(&seed, -9, 9), y[i] = -5;
+      x[0] = INFINITY;
+      for (size_t j = 0; j < PITCH; j++) naive(x + j, want + j, rows, PITCH, is_log);
+      t->columns(x, y, rows, width, PITCH, is_log, NULL);
+      for (size_t i = 0; i < rows * PITCH; i++) {
+        double w = i % PITCH < width ? want[i] : -5;
+        assert_true(isnan(w) ? isnan(y[i]) : fabs(y[i] - w) <= 1e-14 * fmax(fabs(w), is_log));
+      }
+    }
+  }
+}
+
 typedef struct {
   int looks, last; /* the number of the look that says so */
 } looker;
@@ -197,7 +252,7 @@ static void test_long_ones_end_early(void **state) {
       t->long_row(x, y, MOST, is_log, &stops[0]);
       assert_int_equal(soon.looks, 2);
       t->columns(x, y, MOST / 4, 4, 4, is_log, &stops[1]);
-      ox_softmax_f64(in, out, MOST, 1, is_log, &stops[2]);
+      ox_softmax_f64_select(test_levels[l].have)->row(in, out, MOST, is_log, &stops[2]);
       assert_true(soon_too.looks >= 2 && soon_too.looks <= 2 + 3 * 4 && soon_f64.looks >= 2 && soon_f64.looks <= 4);
     }
   }
@@ -236,6 +291,7 @@ int main(void) {
       cmocka_unit_test(test_short_rows_match_double),
       cmocka_unit_test(test_nan_poisons_its_row),
       cmocka_unit_test(test_large_magnitudes),
+      cmocka_unit_test(test_doubles),
       cmocka_unit_test(test_norm_pieces),
       cmocka_unit_test(test_long_ones_end_early),
   };

@@ -28,7 +28,12 @@ typedef struct ox_softmax_table {
 
 const ox_softmax_table *ox_softmax_select(ox_isa have);
 
-/* The same on doubles, elements |step| apart. */
-void ox_softmax_f64(const double *x, double *y, size_t n, size_t step, int is_log, const ox_stop *stop);
+/* The same on doubles, short rows or long. */
+typedef struct ox_softmax_f64 {
+  void (*row)(const double *x, double *y, size_t n, int is_log, const ox_stop *stop);
+  void (*columns)(const double *x, double *y, size_t n, size_t width, size_t pitch, int is_log, const ox_stop *stop);
+} ox_softmax_f64;
+
+const ox_softmax_f64 *ox_softmax_f64_select(ox_isa have);
 
 #endif
