@@ -103,30 +103,91 @@ static const uint8_t *bytes_of(const ox_bcast *b, int k, const void *data, int64
   return spare;
 }
 
-/* |fact|: what the bytes' kernels |fn|_u8 and |fn|_i8 take of scales and zero points. */
-#define RUN_BINARY(fn, fact)                                                                                      \
-  static ox_status *run_##fn(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {             \
-    (void)stage, (void)scratch;                                                                                   \
-    const ox_bcast *b = c->prep;                                                                                  \
-    const ox_quantize_table *q = ox_quantize_select(c->isa);                                                      \
-    uint32_t t = c->in[0]->dtype;                                                                                 \
-    ox_qparam pa = ox_qparam_of(c, 1, 2, t), pb = ox_qparam_of(c, 4, 5, t), py = ox_qparam_of(c, 6, 7, t);        \
-    fact f = fact##_of(pa.scale, pa.zero, pb.scale, pb.zero, py.scale, py.zero);                                  \
-    uint8_t sa[BLOCK], sb[BLOCK], *out = c->out[0]->data;                                                         \
-    int64_t begin, end;                                                                                           \
-    ox_tile_span(tiles, TILE, b->count, &begin, &end);                                                            \
-    for (int64_t i = begin; i < end; i += BLOCK) {                                                                \
-      int64_t n = OX_MIN(end - i, BLOCK);                                                                         \
-      const uint8_t *u = bytes_of(b, 0, c->in[0]->data, i, n, sa), *v = bytes_of(b, 1, c->in[3]->data, i, n, sb); \
-      if (py.is_signed)                                                                                           \
-        q->fn##_i8((const int8_t *)u, (const int8_t *)v, (int8_t *)out + i, (size_t)n, &f);                       \
-      else                                                                                                        \
-        q->fn##_u8(u, v, out + i, (size_t)n, &f);                                                                 \
-    }                                                                                                             \
-    return NULL;                                                                                                  \
+/* What QLinearAdd or QLinearMul makes of rows of bytes. */
+typedef struct {
+  const ox_quantize_table *q;
+  bool is_product, is_signed;
+  ox_byte_sum sum;
+  ox_byte_product product;
+} pairs;
+
+static pairs pairs_of(const ox_kernel_ctx *c, bool is_product) {
+  uint32_t t = c->in[0]->dtype;
+  ox_qparam a = ox_qparam_of(c, 1, 2, t), b = ox_qparam_of(c, 4, 5, t), y = ox_qparam_of(c, 6, 7, t);
+  return (pairs){ox_quantize_select(c->isa), is_product, y.is_signed,
+                 ox_byte_sum_of(a.scale, a.zero, b.scale, b.zero, y.scale, y.zero),
+                 ox_byte_product_of(a.scale, a.zero, b.scale, b.zero, y.scale, y.zero)};
+}
+
+static void both_rows(const pairs *p, const uint8_t *a, const uint8_t *b, uint8_t *y, size_t n) {
+  const int8_t *u = (const int8_t *)a, *v = (const int8_t *)b;
+  if (p->is_product && p->is_signed)
+    p->q->mul_i8(u, v, (int8_t *)y, n, &p->product);
+  else if (p->is_product)
+    p->q->mul_u8(a, b, y, n, &p->product);
+  else if (p->is_signed)
+    p->q->add_i8(u, v, (int8_t *)y, n, &p->sum);
+  else
+    p->q->add_u8(a, b, y, n, &p->sum);
+}
+
+/* Operand |k| is one byte for all |n| outputs: where they are many, a table of what goes with it is less work. */
+static void one_stays(const pairs *p, int k, uint8_t one, const uint8_t *x, uint8_t *y, int64_t n) {
+  uint8_t same[BLOCK], table[BLOCK];
+  const uint8_t *row[2];
+  memset(same, one, (size_t)OX_MIN(n, BLOCK));
+  row[k] = same, row[!k] = x;
+  if (n <= BLOCK) {
+    both_rows(p, row[0], row[1], y, (size_t)n);
+    return;
   }
-RUN_BINARY(add, ox_byte_sum)
-RUN_BINARY(mul, ox_byte_product)
+  for (int i = 0; i < 256; i++) table[i] = (uint8_t)i;
+  row[!k] = table;
+  both_rows(p, row[0], row[1], table, 256);
+  p->q->map(table, x, y, (size_t)n);
+}
+
+/* Outputs |o| by runs in which both operands go on or one stays. */
+static void by_runs(const pairs *p, const ox_bcast *b, const uint8_t *const in[2], uint8_t *out, ox_range o) {
+  ox_bcast_run r;
+  for (bool ok = ox_bcast_first(b, o.begin, o.end, &r); ok; ok = ox_bcast_next(b, &r)) {
+    const uint8_t *u = in[0] + r.off[0], *v = in[1] + r.off[1];
+    uint8_t *y = out + r.at;
+    if (r.step[0] && r.step[1])
+      both_rows(p, u, v, y, (size_t)r.n);
+    else
+      one_stays(p, r.step[0], r.step[0] ? *v : *u, r.step[0] ? u : v, y, r.n);
+  }
+}
+
+static ox_status *run_pairs(const ox_kernel_ctx *c, ox_range tiles, bool is_product) {
+  enum { BOTH = 64, ONE = 256 }; /* shorter runs, of both operands or one, are gathered into blocks */
+  const ox_bcast *b = c->prep;
+  const uint8_t *in[2] = {c->in[0]->data, c->in[3]->data};
+  uint8_t sa[BLOCK], sb[BLOCK], *out = c->out[0]->data;
+  pairs p = pairs_of(c, is_product);
+  int64_t begin, end;
+  ox_tile_span(tiles, TILE, b->count, &begin, &end);
+  int last = b->rank - 1;
+  if (b->dim[last] >= (b->stride[0][last] && b->stride[1][last] ? BOTH : ONE)) {
+    by_runs(&p, b, in, out, (ox_range){begin, end});
+    return NULL;
+  }
+  for (int64_t i = begin; i < end; i += BLOCK) {
+    int64_t n = OX_MIN(end - i, BLOCK);
+    both_rows(&p, bytes_of(b, 0, in[0], i, n, sa), bytes_of(b, 1, in[1], i, n, sb), out + i, (size_t)n);
+  }
+  return NULL;
+}
+
+static ox_status *run_add(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  return run_pairs(c, tiles, false);
+}
+static ox_status *run_mul(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  return run_pairs(c, tiles, true);
+}
 
 static ox_status *run_where(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
