@@ -14,7 +14,7 @@ file(GLOB device_core CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugins/device/*
 set(device_rules src/ep/cpu/quantized.c src/ep/cpu/rules/qdq_product.c src/ep/cpu/rules/qdq_wise.c
   src/ep/cpu/rules/dyn_quant.c src/ep/cpu/rules/attention_fuse.c src/ep/cpu/rules/gated_act.c
   src/ep/cpu/rules/layer_norm_fuse.c)
-set(device_base src/base/alloc.c src/base/huge_pages.c src/base/arena.c src/base/digest.c src/base/cgroup.c src/base/memory.c src/graph/dtype.c)
+set(device_base ${onyx_plugin_reason} src/base/alloc.c src/base/huge_pages.c src/base/arena.c src/base/digest.c src/base/cgroup.c src/base/memory.c src/graph/dtype.c)
 
 # The provider |name| of the core and |ARGN|, a driver: target onyx_<name>, libonyx-<name>.so.
 function(onyx_add_device_plugin name)

@@ -22,7 +22,7 @@ endif()
 
 file(GLOB onednn_sources CONFIGURE_DEPENDS src/plugins/onednn/*.c)
 onyx_isa_flags(${onednn_sources})
-onyx_add_plugin(onyx_onednn ${onednn_sources} src/base/cpu.c)
+onyx_add_plugin(onyx_onednn ${onednn_sources} src/base/cpu.c ${onyx_plugin_reason})
 target_include_directories(onyx_onednn PRIVATE src)
 set_target_properties(onyx_onednn PROPERTIES OUTPUT_NAME onyx-onednn C_VISIBILITY_PRESET hidden
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugins/onednn/od_exports.map)

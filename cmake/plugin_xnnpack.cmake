@@ -41,7 +41,8 @@ endif()
 if(onyx_xnnpack_api)
   file(GLOB onyx_xnnpack_sources CONFIGURE_DEPENDS src/plugins/xnnpack/*.c
     src/plugins/xnnpack/api${onyx_xnnpack_api}/*.c)
-  onyx_add_plugin(onyx_xnnpack ${onyx_xnnpack_sources})
+  onyx_add_plugin(onyx_xnnpack ${onyx_xnnpack_sources} ${onyx_plugin_reason})
+  target_include_directories(onyx_xnnpack PRIVATE src)
   set_target_properties(onyx_xnnpack PROPERTIES OUTPUT_NAME onyx-xnnpack)
   set_property(SOURCE src/plugins/xnnpack/xp_kinds_bounded.c APPEND PROPERTY COMPILE_OPTIONS -O3) # vectors
   target_compile_definitions(onyx_xnnpack PRIVATE ${onyx_xnnpack_variants})

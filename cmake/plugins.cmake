@@ -37,6 +37,8 @@ if(onyx_image_without)
   message(NOTICE "image plug-in: built without ${onyx_image_without}")
 endif()
 
+# Why a provider declines a node; part of each that has something to say.
+set(onyx_plugin_reason src/plugins/reason/reason.c)
 include(cmake/plugin_onednn.cmake)
 include(cmake/plugin_device.cmake)
 

@@ -124,7 +124,7 @@ ONYX_KERNEL_CACHE=none")
 endif()
 
 # The core above a driver without functions.
-add_library(test_device_core STATIC ${device_core} ${device_texts} tests/plugins/device/core/fake_driver.c)
+add_library(test_device_core STATIC ${device_core} ${device_texts} ${onyx_plugin_reason} tests/plugins/device/core/fake_driver.c)
 target_include_directories(test_device_core PUBLIC tests ${CMAKE_BINARY_DIR}/generated)
 target_link_libraries(test_device_core PUBLIC test_support)
 foreach(name kernel_cache lifetimes share tail)

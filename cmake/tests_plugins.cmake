@@ -94,7 +94,7 @@ if(TARGET onyx_onednn)
   endif()
   # LeakSanitizer dies of the thread-local memory that comes with libdnnl; without looking there it misses one text.
   set_property(TEST plugins.onednn.cts plugins.onednn.random_graphs plugins.onednn.onednn_ops plugins.onednn.onednn_bits plugins.onednn.onednn_runs
-    APPEND PROPERTY ENVIRONMENT "LSAN_OPTIONS=use_tls=0:suppressions=${CMAKE_SOURCE_DIR}/tests/plugins/onednn/lsan.supp")
+    plugins.reason.reason APPEND PROPERTY ENVIRONMENT "LSAN_OPTIONS=use_tls=0:suppressions=${CMAKE_SOURCE_DIR}/tests/plugins/onednn/lsan.supp")
 endif()
 
 # The provider "xnnpack", alone and through the tests that hold for all providers.
@@ -109,4 +109,17 @@ if(TARGET onyx_xnnpack)
   onyx_add_test(plugins.xnnpack.suite test.cts.suite CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_xnnpack>)
   add_dependencies(test.cts.random_graphs onyx_xnnpack)
   onyx_add_test(plugins.xnnpack.random_graphs test.cts.random_graphs CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_xnnpack>)
+endif()
+
+# Why they decline nodes.
+foreach(name xnnpack onednn cuda)
+  if(TARGET onyx_${name})
+    string(TOUPPER ${name} variable)
+    target_compile_definitions(test.plugins.reason.reason PRIVATE ${variable}_PLUGIN="$<TARGET_FILE:onyx_${name}>")
+    add_dependencies(test.plugins.reason.reason onyx_${name})
+  endif()
+endforeach()
+if(TARGET onyx_cuda)
+  target_compile_definitions(test.plugins.reason.reason PRIVATE CUDA_STANDIN="${standin}")
+  add_dependencies(test.plugins.reason.reason cuda_standin)
 endif()

@@ -100,10 +100,12 @@ static void claim_node(const dev_node *n, uint8_t *lies, ox_claims *claims) {
   const ox_ep_host *h = n->host;
   const dev_op *op = dev_op_find(h->node_domain(n->graph, n->index), dev_node_op(n));
   bool with_host = dev_shapes_takes(n);
-  const char *why = with_host ? NULL : op ? op->takes(n) : "the device has no such operator";
-  if (!why && !with_host && is_of_cpu(n)) why = "of a few numbers that the CPU makes";
+  const char *why = with_host ? NULL : op ? op->takes(n) : REASON("an operator of the device's", "{op}");
+  if (!why && !with_host && is_of_cpu(n))
+    why = REASON("work (a few numbers that the CPU made stay with it)", "{inputs}");
   if (why) {
-    h->decline(claims, n->index, why);
+    char text[REASON_ROOM];
+    h->decline(claims, n->index, reason_of(h, n->graph, n->index, why, text));
     return;
   }
   h->claim_fused(claims, n->index);

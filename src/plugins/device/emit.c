@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/macros.h"
 #include "plugins/device/kernels/tail_alone_params.h"
 
 uint32_t dev_groups(int64_t n, int64_t items) { return n <= 0 ? 0 : (uint32_t)((n - 1) / items + 1); }
@@ -15,9 +16,23 @@ ox_status *dev_emit_items(dev_plan *p, dev_call *c, int64_t n) {
 }
 
 const char *dev_takes_real(const dev_node *n, int least, int most) {
-  if (!dev_all_real(n)) return "not of float32 or float16, or of unknown rank";
-  if (dev_in_rank(n, 0) < least || dev_in_rank(n, 0) > most) return "of a rank that the kernels do not have";
-  return NULL;
+  if (!dev_all_real(n)) return REASON("float32 or float16 of known ranks, and one type of floats", "{inputs}");
+  return dev_takes_rank(n, 0, least, most);
+}
+
+#define AT_LEAST(n) REASON("at least " #n " axes", "{inputs}")
+#define AT_MOST(n) REASON("at most " #n " axes", "{inputs}")
+
+const char *dev_takes_rank(const dev_node *n, size_t in, int least, int most) {
+  static const char *const too_few[] = {NULL, REASON("at least one axis", "{inputs}"), AT_LEAST(2), AT_LEAST(3),
+                                        AT_LEAST(4)};
+  static const char *const too_many[] = {AT_MOST(2), AT_MOST(3), AT_MOST(4), AT_MOST(5),
+                                         AT_MOST(6), AT_MOST(7), AT_MOST(8)};
+  int rank = dev_in_rank(n, in);
+  if (rank >= 0 && rank >= least && rank <= most) return NULL;
+  if (rank < 0) return REASON("known ranks", "{inputs}");
+  if (rank < least) return too_few[OX_MIN(least, 4)];
+  return too_many[OX_MAX(2, OX_MIN(most, 8)) - 2];
 }
 
 int dev_axis(int64_t axis, int rank) {

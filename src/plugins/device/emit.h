@@ -20,6 +20,8 @@ OX_NODISCARD ox_status *dev_emit_items(dev_plan *p, dev_call *c, int64_t n);
 
 /* For takes: NULL if dev_all_real and ranks are from |least| to |most|. */
 const char *dev_takes_real(const dev_node *n, int least, int most);
+/* For takes: has input |in| from |least| (0 to 4) to |most| (2 to 8, or more than there can be) axes? */
+const char *dev_takes_rank(const dev_node *n, size_t in, int least, int most);
 
 /* Axis |axis| of |rank| axes, counted from the front; -1: there is none. */
 int dev_axis(int64_t axis, int rank);

@@ -50,14 +50,14 @@ const char *dev_integers_takes(const dev_node *n) {
   bool data = false;
   if (row == DEV_LENGTH(rows) || dev_node_version(n) < 7 ||
       (is_clip(n) ? dev_in_count(n) > 3 : (int)dev_in_count(n) != rows[row].operands))
-    return "the device has it for floats, or for one or two operands, as of version 7";
+    return REASON("floats, or one of its functions of integers as of opset 7", "{op}, {inputs}");
   for (size_t i = 0; i < dev_in_count(n); i++) {
     if (dev_in(n, i) == UINT32_MAX) continue;
-    if (dev_in_dtype(n, i) != dev_in_dtype(n, 0)) return "of two types";
-    if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return "of a rank that the kernels do not have";
+    if (dev_in_dtype(n, i) != dev_in_dtype(n, 0)) return REASON("one type", "{inputs}");
+    if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return REASON("known ranks of at most 8", "{inputs}");
     data |= dev_in_rank(n, i) > 1 || (n->lies && n->lies[dev_in(n, i)] == DEV_ON_DEVICE);
   }
-  return data ? NULL : "on a shape, or the like";
+  return data ? NULL : REASON("data (integers of at most one axis are shapes, which stay with the host)", "{inputs}");
 }
 
 void dev_broadcast_strides(const ox_shape *s, const ox_shape *y, int *out) {

@@ -37,11 +37,14 @@ const char *dev_of_bytes(const char *const of[4], int bytes) {
 const char *dev_takes_data(const dev_node *n, size_t in, int most_rank) {
   uint32_t dtype = dev_in_dtype(n, in);
   int rank = dev_in_rank(n, in);
-  if (!dev_element_bytes(dtype)) return "of a type that the kernels do not have";
-  if (rank < 0 || rank > most_rank) return "of a rank that the kernels do not have";
+  if (!dev_element_bytes(dtype)) return REASON("numbers of 8, 16, 32 or 64 bits, or bool", "{inputs}");
+  const char *why = dev_takes_rank(n, in, 0, most_rank);
+  if (why) return why;
   bool real = dtype == OX_F32 || dtype == OX_F16;
   bool on_device = n->lies && n->lies[dev_in(n, in)] == DEV_ON_DEVICE;
-  return !real && rank <= 1 && !on_device ? "on a shape, or the like" : NULL;
+  return !real && rank <= 1 && !on_device
+             ? REASON("data (integers of at most one axis are shapes, which stay with the host)", "{inputs}")
+             : NULL;
 }
 
 void dev_strides(const ox_shape *s, int64_t *out) {

@@ -10,8 +10,10 @@ static bool has_in(const dev_node *n, size_t i) { return dev_in_count(n) > i && 
 const char *dev_multi_head_masks(const dev_node *n, size_t mask, size_t add) {
   int rank = has_in(n, mask) ? dev_in_rank(n, mask) : 1;
   if (rank < 1 || rank > 4 || (has_in(n, mask) && dev_in_dtype(n, mask) != OX_I32))
-    return "with a mask of another form";
-  return has_in(n, add) && !dev_attention_takes_bias(n, add) ? "with a bias of another type or rank" : NULL;
+    return REASON("a mask of int32 and 1 to 4 axes", "{inputs}");
+  return has_in(n, add) && !dev_attention_takes_bias(n, add)
+             ? REASON("a bias of float32, float16 or bool, and 1 to 4 axes", "{inputs}")
+             : NULL;
 }
 
 /* Sets |to| to the kind of mask that its shape denotes. */

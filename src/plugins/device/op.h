@@ -7,6 +7,7 @@
 #define OX_DEVICE_OP_H
 
 #include "plugins/device/driver.h"
+#include "plugins/reason/reason.h"
 
 enum { DEV_NONE = -1 };
 

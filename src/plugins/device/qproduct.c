@@ -29,20 +29,20 @@ const char *dev_q_takes(const dev_node *n, const dev_q_inputs *in) {
   for (size_t i = 0; i < 2; i++) {
     uint32_t dtype = dev_in_dtype(n, sides[i]);
     if (i == 0 && in->dynamic) {
-      if (dtype != OX_F32) return "not of float32";
+      if (dtype != OX_F32) return REASON("float32", "{inputs}");
       continue;
     }
-    if (dtype != OX_U8 && dtype != OX_I8) return "not of 8-bit integers";
+    if (dtype != OX_U8 && dtype != OX_I8) return REASON("8-bit integers", "{inputs}");
     if (!dev_q_has(n, zeros[i])) continue;
     if (dev_in_dtype(n, zeros[i]) != dtype || dev_in_rank(n, zeros[i]) > 1 || dev_in_rank(n, zeros[i]) < 0)
-      return "zero points that the kernels do not have";
+      return REASON("zero points of their integers' type, of at most one axis", "{inputs}");
   }
   for (size_t i = 0; i < DEV_LENGTH(reals); i++)
     if (dev_q_has(n, reals[i]) &&
         (dev_in_dtype(n, reals[i]) != OX_F32 || dev_in_rank(n, reals[i]) > 1 || dev_in_rank(n, reals[i]) < 0))
-      return "scales that the kernels do not have";
+      return REASON("scales of float32 and at most one axis", "{inputs}");
   if (dev_q_has(n, in->y_zero) && dev_in_dtype(n, in->y_zero) != OX_U8 && dev_in_dtype(n, in->y_zero) != OX_I8)
-    return "to other than 8-bit integers";
+    return REASON("a result of 8-bit integers", "{inputs}");
   return NULL;
 }
 
@@ -176,7 +176,7 @@ const char *dev_q_matmul_takes(const dev_node *n, const dev_q_inputs *in) {
   if (why) return why;
   for (size_t i = 0; i < 2; i++) {
     int rank = dev_in_rank(n, i ? in->w : in->x);
-    if (rank < 1 || rank > GEMM_BATCHES + 2) return "of a rank that the kernels do not have";
+    if (rank < 1 || rank > GEMM_BATCHES + 2) return REASON("a left side of 1 to 6 axes", "{inputs}");
   }
   return NULL;
 }

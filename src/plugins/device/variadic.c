@@ -26,10 +26,11 @@ bool dev_variadic_is(const dev_node *n) {
 }
 
 const char *dev_variadic_takes(const dev_node *n) {
-  if (dev_in_count(n) == 0 || dev_node_version(n) < 8) return "the device has it for operands that are broadcast";
+  if (dev_in_count(n) == 0 || dev_node_version(n) < 8)
+    return REASON("inputs, and the broadcasting of opset 8 or later", "{op}, {inputs}");
   for (size_t i = 0; i < dev_in_count(n); i++)
     if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > BROADCAST_RANK || dev_in_dtype(n, i) != dev_in_dtype(n, 0))
-      return "of two types, or of a rank that the kernels do not have";
+      return REASON("one type and known ranks of at most 8", "{inputs}");
   return dev_takes_real(n, 0, BROADCAST_RANK);
 }
 

@@ -20,12 +20,12 @@ static size_t row_of(const od_node *n) {
 }
 
 static const char *refuse(const od_node *n) {
-  if (od_n_in(n) != 2) return "it has not two inputs";
+  if (od_n_in(n) != 2) return REASON("two inputs", "{inputs}");
   for (size_t i = 0; i < 2; i++) {
     const char *why = od_refuse_type(n, i);
     if (why) return why;
   }
-  if (od_in_type(n, 0, NULL) != od_in_type(n, 1, NULL)) return "its inputs are of different types";
+  if (od_in_type(n, 0, NULL) != od_in_type(n, 1, NULL)) return REASON("inputs of one type", "{inputs}");
   return NULL;
 }
 

@@ -11,10 +11,10 @@
 /* Input and weights have the same rank, so it is enough if one of them is known. */
 static const char *refuse(const od_node *n) {
   ox_shape x, w;
-  if (od_in_type(n, 1, &w) != od_in_type(n, 0, &x)) return "its weights are of another type";
+  if (od_in_type(n, 1, &w) != od_in_type(n, 0, &x)) return REASON("weights of the input's type", "{0}, {1}");
   const char *why = od_refuse_type(n, x.rank < 0);
   if (why) return why;
-  if (x.rank >= 0 && w.rank >= 0 && w.rank != x.rank) return "its weights are of another rank";
+  if (x.rank >= 0 && w.rank >= 0 && w.rank != x.rank) return REASON("weights of the input's rank", "{0}, {1}");
   return od_window_refuse(n, OD_MAX(x.rank, w.rank) - 2);
 }
 

@@ -8,14 +8,15 @@ const char *od_conv_transpose_refuse(const od_node *n) {
   ox_shape x, w;
   const char *why = od_refuse_type(n, 0);
   if (why) return why;
-  if (od_in_type(n, 1, &w) != od_in_type(n, 0, &x)) return "its weights are of another type";
-  if (w.rank != x.rank) return "the rank of its weights is not known";
+  if (od_in_type(n, 1, &w) != od_in_type(n, 0, &x)) return REASON("weights of the input's type", "{0}, {1}");
+  if (w.rank != x.rank) return REASON("weights of the input's rank, which is known", "{0}, {1}");
   why = od_window_refuse(n, x.rank - 2);
   if (why) return why;
   int64_t step[3];
   od_ints(n, "strides", step, (size_t)x.rank - 2, 1);
   for (int i = 0; i < x.rank - 2; i++)
-    if (step[i] > 1 && w.dim[2 + i] < step[i]) return "the library writes beyond what no weight reaches";
+    if (step[i] > 1 && w.dim[2 + i] < step[i])
+      return REASON("windows as large as their stride (the library writes out of bounds else)", "{strides}, {1}");
   return NULL;
 }
 

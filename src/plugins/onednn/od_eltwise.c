@@ -10,10 +10,10 @@
 const char *od_refuse_type(const od_node *n, size_t input) {
   ox_shape s;
   uint32_t type = od_in_type(n, input, &s);
-  if (type != OX_F32 && type != OX_BF16) return "it is neither of float32 nor of bfloat16";
-  if (type == OX_BF16 && !n->ep->has_bf16) return "this CPU has no bfloat16 for the library";
-  if (s.rank < 0) return "the rank of its input is not known";
-  return s.rank > 5 ? "its input has more than 5 dimensions" : NULL;
+  if (type != OX_F32 && type != OX_BF16) return REASON("float32 or bfloat16", "{inputs}");
+  if (type == OX_BF16 && !n->ep->has_bf16) return REASON("a CPU on which the library has bfloat16", "{inputs}");
+  if (s.rank < 0) return REASON("a known rank of at most 5", "{inputs}");
+  return s.rank > 5 ? REASON("a known rank of at most 5", "{inputs}") : NULL;
 }
 
 typedef struct {
@@ -35,7 +35,8 @@ static const simple table[] = {
 
 static const char *read_gelu(const od_node *n, od_functions *out) {
   bool is_tanh = od_is(n, "approximate", "tanh", "none");
-  if (!is_tanh && !od_is(n, "approximate", "none", "none")) return "there is no such approximation";
+  if (!is_tanh && !od_is(n, "approximate", "none", "none"))
+    return REASON("the approximation none or tanh", "{approximate}");
   out->f[out->n++] = (od_function){is_tanh ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf, 0, 0};
   return NULL;
 }
@@ -43,9 +44,9 @@ static const char *read_gelu(const od_node *n, od_functions *out) {
 static const char *read_clip(const od_node *n, od_functions *out) {
   od_function f = {dnnl_eltwise_clip, -INFINITY, INFINITY};
   f.alpha = od_float(n, "min", f.alpha), f.beta = od_float(n, "max", f.beta);
-  if (od_in(n, 1) != OD_NO_VALUE && !od_float_const(n, 1, &f.alpha)) return "its limits are not constants";
-  if (od_in(n, 2) != OD_NO_VALUE && !od_float_const(n, 2, &f.beta)) return "its limits are not constants";
-  if (!(f.alpha <= f.beta)) return "its lower limit is above the upper one";
+  if (od_in(n, 1) != OD_NO_VALUE && !od_float_const(n, 1, &f.alpha)) return REASON("constant bounds", "{1}, {2}");
+  if (od_in(n, 2) != OD_NO_VALUE && !od_float_const(n, 2, &f.beta)) return REASON("constant bounds", "{1}, {2}");
+  if (!(f.alpha <= f.beta)) return REASON("a lower bound that is not above the upper one", "{min}, {max}, {1}, {2}");
   out->f[out->n++] = f;
   return NULL;
 }
@@ -70,7 +71,7 @@ static const char *read_arithmetic(const od_node *n, od_functions *out) {
   float c;
   int at = find_number(n, &c);
   od_function f = {dnnl_eltwise_linear, 1, 0};
-  if (at < 0) return "it has no constant number";
+  if (at < 0) return REASON("one constant number of float32 among two inputs", "{inputs}");
   out->input = (size_t)(1 - at);
   if (strcmp(op, "Add") == 0)
     f.beta = c;
@@ -87,7 +88,7 @@ static const char *read_arithmetic(const od_node *n, od_functions *out) {
   else if (strcmp(op, "Pow") == 0 && at == 1)
     f = (od_function){dnnl_eltwise_pow, 1, c};
   else
-    return "it is no function of one number";
+    return REASON("a function of one number", "{op}, {inputs}");
   if (f.alg == dnnl_eltwise_pow && f.beta == 2) f = (od_function){dnnl_eltwise_square, 0, 0};
   out->f[out->n++] = f;
   return NULL;

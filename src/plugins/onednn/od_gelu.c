@@ -132,7 +132,7 @@ static ox_status *build_pow(od_builder *b, const od_node *n) {
 
 static const char *refuse_erf(const od_node *n) {
   const char *why = od_refuse_type(n, 0);
-  return why ? why : od_in_type(n, 0, NULL) != OX_F32 ? "it is not of float32" : NULL;
+  return why ? why : od_in_type(n, 0, NULL) != OX_F32 ? REASON("float32", "{0}") : NULL;
 }
 
 static ox_status *build_erf(od_builder *b, const od_node *n) {

@@ -63,7 +63,8 @@ static const char *read_quants(const od_node *n, od_quant *x, od_quant *w, od_qu
   if (!why) why = od_quant_read(n, 4, w);
   if (!why) why = od_quant_read(n, 6, y);
   if (why) return why;
-  return od_quant_is_one(x) && od_quant_is_one(y) ? NULL : "its input or output has a scale for each channel";
+  return od_quant_is_one(x) && od_quant_is_one(y) ? NULL
+                                                  : REASON("one scale of the input and one of the output", "{1}, {6}");
 }
 
 static const char *refuse(const od_node *n) {
@@ -72,11 +73,12 @@ static const char *refuse(const od_node *n) {
   const ox_tensor *weights = od_in_const(n, 3), *bias = od_in_const(n, 8);
   if (why) return why;
   if (!weights || weights->shape.rank < 3 || weights->shape.rank != od_in_rank(n, 0))
-    return "its weights are not constant";
-  if (!od_int8_weights_fit(weights, &w, 0, weights->shape.dim[0])) return "its weights have a zero";
+    return REASON("constant weights of the input's rank, 3 or more", "{0}, {3}");
+  if (!od_int8_weights_fit(weights, &w, 0, weights->shape.dim[0]))
+    return REASON("weights with zero points of 0 (of 128 where they are uint8)", "{3}, {5}");
   if (od_in(n, 8) != OD_NO_VALUE &&
       (!bias || bias->dtype != OX_I32 || bias->shape.rank != 1 || bias->shape.dim[0] != weights->shape.dim[0]))
-    return "its bias is not constant";
+    return REASON("a constant bias of int32, one for each output channel", "{8}");
   return od_window_refuse(n, od_in_rank(n, 0) - 2);
 }
 

@@ -71,7 +71,8 @@ static const char *read_quants(const od_node *n, od_quant *a, od_quant *w, od_qu
   if (!why) why = od_quant_read(n, 4, w);
   if (!why) why = od_quant_read(n, 6, y);
   if (why) return why;
-  return od_quant_is_one(a) && od_quant_is_one(y) ? NULL : "its input or output has several scales";
+  return od_quant_is_one(a) && od_quant_is_one(y) ? NULL
+                                                  : REASON("one scale of the input and one of the output", "{1}, {6}");
 }
 
 static const char *refuse(const od_node *n) {
@@ -79,9 +80,12 @@ static const char *refuse(const od_node *n) {
   const char *why = read_quants(n, &a, &w, &y);
   const ox_tensor *weights = od_in_const(n, 3);
   if (why) return why;
-  if (!weights || weights->shape.rank != 2 || od_in_rank(n, 0) < 2) return "its weights are no constant matrix";
+  if (!weights || weights->shape.rank != 2 || od_in_rank(n, 0) < 2)
+    return REASON("a constant matrix on the right, and 2 or more axes on the left", "{0}, {3}");
   w.axis = 1;
-  return od_int8_weights_fit(weights, &w, 1, weights->shape.dim[1]) ? NULL : "its weights have a zero";
+  return od_int8_weights_fit(weights, &w, 1, weights->shape.dim[1])
+             ? NULL
+             : REASON("weights with zero points of 0 (of 128 where they are uint8)", "{3}, {5}");
 }
 
 static ox_status *build(od_builder *b, const od_node *n) {

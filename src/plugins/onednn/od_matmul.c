@@ -10,8 +10,8 @@ static const char *refuse(const od_node *n) {
   ox_shape a, w;
   const char *why = od_refuse_type(n, 0);
   if (why) return why;
-  if (od_in_type(n, 1, &w) != od_in_type(n, 0, &a)) return "its inputs are of different types";
-  if (w.rank < 1 || a.rank < 1 || w.rank > 5) return "the ranks of its inputs are not 1 to 5";
+  if (od_in_type(n, 1, &w) != od_in_type(n, 0, &a)) return REASON("inputs of one type", "{inputs}");
+  if (w.rank < 1 || a.rank < 1 || w.rank > 5) return REASON("inputs of 1 to 5 axes", "{inputs}");
   return NULL;
 }
 
@@ -21,12 +21,13 @@ static const char *refuse_gemm(const od_node *n) {
   ox_shape c;
   const char *why = refuse(n);
   if (why) return why;
-  if (od_in_rank(n, 0) != 2 || od_in_rank(n, 1) != 2) return "its inputs are not matrices";
+  if (od_in_rank(n, 0) != 2 || od_in_rank(n, 1) != 2) return REASON("matrices", "{0}, {1}");
   if (od_in(n, 2) == OD_NO_VALUE) return NULL;
-  if (od_in_type(n, 2, &c) != od_in_type(n, 0, NULL)) return "its inputs are of different types";
-  if (c.rank < 0 || c.rank > 2) return "the rank of what it adds is not known";
+  if (od_in_type(n, 2, &c) != od_in_type(n, 0, NULL)) return REASON("inputs of one type", "{inputs}");
+  if (c.rank < 0 || c.rank > 2) return REASON("a C of known rank, at most 2", "{2}");
   bool is_bias = od_in_const(n, 2) && is_row(&c) && od_in_type(n, 2, NULL) == OX_F32;
-  if (!is_bias && od_float(n, "beta", 1) != 1) return "what it scales and adds is not constant";
+  if (!is_bias && od_float(n, "beta", 1) != 1)
+    return REASON("a constant row of float32 as C, or a beta of 1", "{2}, {beta}");
   return NULL;
 }
 

@@ -9,12 +9,15 @@ enum { MOST_INPUTS = OD_MOST_ARGS - 2 };
 
 static const char *refuse_image(const od_node *n) {
   const char *why = od_refuse_type(n, 0);
-  return why ? why : od_in_rank(n, 0) < 4 ? "it is no image between convolutions" : NULL;
+  return why ? why
+         : od_in_rank(n, 0) < 4
+             ? REASON("an image, that is, 4 or more axes (only between convolutions does it pay)", "{0}")
+             : NULL;
 }
 
 static const char *refuse_axis(const od_node *n, int64_t axis) {
   int rank = od_in_rank(n, 0);
-  return axis < -rank || axis >= rank ? "there is no such axis" : NULL;
+  return axis < -rank || axis >= rank ? REASON("an axis of the input", "{axis}, {0}") : NULL;
 }
 
 static int axis_of(const od_node *n, int rank, int64_t otherwise) {
@@ -28,10 +31,10 @@ static const char *refuse_concat(const od_node *n) {
   const char *why = refuse_image(n);
   if (!why) why = refuse_axis(n, od_int(n, "axis", 1));
   if (why) return why;
-  if (od_n_in(n) > MOST_INPUTS) return "it has too many inputs";
+  if (od_n_in(n) > MOST_INPUTS) return REASON("at most 22 inputs", "{inputs}");
   for (size_t i = 1; i < od_n_in(n); i++)
     if (od_in_type(n, i, NULL) != od_in_type(n, 0, NULL) || od_in_rank(n, i) != od_in_rank(n, 0))
-      return "its inputs differ in type or rank";
+      return REASON("inputs of one type and rank", "{inputs}");
   return NULL;
 }
 
@@ -93,9 +96,10 @@ static const char *refuse_split(const od_node *n) {
   const char *why = refuse_image(n);
   if (!why) why = refuse_axis(n, od_int(n, "axis", 0));
   if (why) return why;
-  if (od_n_out(n) > MOST_INPUTS) return "it has too many outputs";
+  if (od_n_out(n) > MOST_INPUTS) return REASON("at most 22 outputs", "more than that");
   int n_sizes = od_axes(n, "split", 1, sizes, MOST_INPUTS);
-  return n_sizes == 0 || n_sizes == (int)od_n_out(n) ? NULL : "its sizes are not constant";
+  return n_sizes == 0 || n_sizes == (int)od_n_out(n) ? NULL
+                                                     : REASON("constant sizes, one for each output", "{split}, {1}");
 }
 
 static ox_status *find_sizes(od_builder *b, const od_node *n, int64_t all, int64_t *sizes) {
@@ -158,21 +162,24 @@ static const char *refuse_resize(const od_node *n) {
   const ox_tensor *t = od_in_const(n, 2);
   int rank = od_in_rank(n, 0);
   if (why) return why;
-  if (od_n_in(n) != 3 || !t || t->dtype != OX_F32 || od_count(&t->shape) != rank) return "its scales are not constant";
+  if (od_n_in(n) != 3 || !t || t->dtype != OX_F32 || od_count(&t->shape) != rank)
+    return REASON("constant scales of float32 for all axes", "{inputs}");
   if (od_in(n, 1) != OD_NO_VALUE && od_is(n, "coordinate_transformation_mode", "tf_crop_and_resize", "half_pixel"))
-    return "it crops";
-  if (!od_is(n, "mode", "nearest", "nearest")) return "it is not the nearest pixel";
+    return REASON("a whole image", "{coordinate_transformation_mode}");
+  if (!od_is(n, "mode", "nearest", "nearest")) return REASON("the nearest pixel", "{mode=nearest}");
   bool floor = od_is(n, "coordinate_transformation_mode", "asymmetric", "half_pixel") &&
                od_is(n, "nearest_mode", "floor", "round_prefer_floor");
   bool centre = od_is(n, "coordinate_transformation_mode", "half_pixel", "half_pixel") &&
                 od_is(n, "nearest_mode", "round_prefer_floor", "round_prefer_floor");
   ox_attr_view a;
-  if ((!floor && !centre) || n->ep->host.node_attr(n->g, n->index, "axes", &a)) return "it rounds in another way";
+  if ((!floor && !centre) || n->ep->host.node_attr(n->g, n->index, "axes", &a))
+    return REASON("all axes, asymmetric with floor or half_pixel with round_prefer_floor",
+                  "{axes}, {coordinate_transformation_mode=half_pixel}, {nearest_mode=round_prefer_floor}");
   for (int i = 0; i < rank; i++) {
     float scale;
     memcpy(&scale, (const char *)t->data + (size_t)i * sizeof scale, sizeof scale);
     if (i < 2 ? scale != 1 : scale < 1 || scale > 64 || scale != (float)(int)scale)
-      return "it is no multiple of the image";
+      return REASON("whole scales from 1 to 64 of the image alone", "{2}");
   }
   return NULL;
 }

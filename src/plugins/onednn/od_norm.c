@@ -9,11 +9,13 @@
 static const char *refuse_batch(const od_node *n) {
   const char *why = od_refuse_type(n, 0);
   if (why) return why;
-  if (od_version(n) < 7) return "it is of before opset 7";
-  if (od_int(n, "training_mode", 0) || od_out(n, 1) != OD_NO_VALUE) return "it trains";
-  if (od_in_rank(n, 0) < 2) return "it has no channels";
+  if (od_version(n) < 7) return REASON("opset 7 or later", "{op}");
+  if (od_int(n, "training_mode", 0) || od_out(n, 1) != OD_NO_VALUE)
+    return REASON("inference", "{training_mode=0}, {>1}");
+  if (od_in_rank(n, 0) < 2) return REASON("channels, that is, 2 or more axes", "{0}");
   for (size_t i = 1; i < 5; i++)
-    if (od_in_type(n, i, NULL) != OX_F32 || od_in_rank(n, i) != 1) return "its parameters are no vectors of float32";
+    if (od_in_type(n, i, NULL) != OX_F32 || od_in_rank(n, i) != 1)
+      return REASON("parameters that are vectors of float32", "{inputs}");
   return NULL;
 }
 
@@ -114,14 +116,16 @@ static const char *refuse_layer(const od_node *n) {
   int rank = od_in_rank(n, 0);
   int64_t axis = od_int(n, "axis", -1);
   if (why) return why;
-  if (axis < -rank || axis >= rank) return "there is no such axis";
-  if (od_out(n, 1) != OD_NO_VALUE || od_out(n, 2) != OD_NO_VALUE) return "its mean or deviation is wanted";
+  if (axis < -rank || axis >= rank) return REASON("an axis of the input", "{axis=-1}, {0}");
+  if (od_out(n, 1) != OD_NO_VALUE || od_out(n, 2) != OD_NO_VALUE)
+    return REASON("neither mean nor deviation as outputs", "{>1}, {>2}");
   for (size_t i = 1; i < 3; i++) {
     if (od_in(n, i) == OD_NO_VALUE) continue;
-    if (od_in_type(n, i, NULL) != OX_F32) return "its parameters are not of float32";
-    if (!is_not_broadcast(n, i, (int)(axis < 0 ? axis + rank : axis))) return "its parameters may be broadcast";
+    if (od_in_type(n, i, NULL) != OX_F32) return REASON("a scale and a bias of float32", "{1}, {2}");
+    if (!is_not_broadcast(n, i, (int)(axis < 0 ? axis + rank : axis)))
+      return REASON("a scale and a bias of the shape that is normalized", "{inputs}, {axis=-1}");
   }
-  return od_int(n, "stash_type", 1) == 1 ? NULL : "it computes in another type";
+  return od_int(n, "stash_type", 1) == 1 ? NULL : REASON("sums in float32", "{stash_type}");
 }
 
 static ox_status *build_layer(od_builder *b, const od_node *n) {
@@ -156,7 +160,7 @@ static const char *refuse_softmax(const od_node *n) {
   int rank = od_in_rank(n, 0);
   int64_t axis = od_int(n, "axis", od_version(n) < 13 ? 1 : -1);
   if (why) return why;
-  return axis < -rank || axis >= rank ? "there is no such axis" : NULL;
+  return axis < -rank || axis >= rank ? REASON("an axis of the input", "{axis=of the standard}, {0}") : NULL;
 }
 
 static ox_status *build_softmax(od_builder *b, const od_node *n) {
@@ -192,8 +196,8 @@ static const char *refuse_lrn(const od_node *n) {
   const char *why = od_refuse_type(n, 0);
   int64_t size = od_int(n, "size", 0);
   if (why) return why;
-  if (od_in_rank(n, 0) != 4) return "its input has not 4 dimensions";
-  return size < 1 || size % 2 == 0 || size > INT32_MAX ? "its window is not odd" : NULL;
+  if (od_in_rank(n, 0) != 4) return REASON("4 axes", "{0}");
+  return size < 1 || size % 2 == 0 || size > INT32_MAX ? REASON("an odd size", "{size}") : NULL;
 }
 
 static ox_status *build_lrn(od_builder *b, const od_node *n) {

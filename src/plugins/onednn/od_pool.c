@@ -15,7 +15,9 @@ static const char *refuse_type(const od_node *n) {
   uint32_t type = od_in_type(n, 0, NULL);
   if (is(n, "MaxPool") && (type == OX_U8 || type == OX_I8)) return NULL;
   bool is_average = is(n, "AveragePool") || is(n, "GlobalAveragePool");
-  return is_average && od_is_dequantized(n, 0) ? "its sums would be rounded in another order" : od_refuse_type(n, 0);
+  return is_average && od_is_dequantized(n, 0)
+             ? REASON("floats that no DequantizeLinear made (the order of the sums would decide ties)", "{0}")
+             : od_refuse_type(n, 0);
 }
 
 static const char *refuse(const od_node *n) {
@@ -23,20 +25,22 @@ static const char *refuse(const od_node *n) {
   const char *why = refuse_type(n);
   int spatial = od_in_rank(n, 0) - 2;
   if (why) return why;
-  if (od_out(n, 1) != OD_NO_VALUE) return "its indices are wanted";
-  if (is_global(n)) return spatial < 1 || spatial > 3 ? "it has not 1 to 3 spatial dimensions" : NULL;
+  if (od_out(n, 1) != OD_NO_VALUE) return REASON("no indices", "{>1}");
+  if (is_global(n)) return spatial < 1 || spatial > 3 ? REASON("1 to 3 spatial axes", "{0}") : NULL;
   if ((why = od_window_refuse(n, spatial))) return why;
-  if (!od_ints(n, "kernel_shape", size, (size_t)spatial, 0)) return "its kernel is not one size for each dimension";
+  if (!od_ints(n, "kernel_shape", size, (size_t)spatial, 0))
+    return REASON("a kernel_shape of one number for each spatial axis", "{kernel_shape}, {0}");
   for (int i = 0; i < spatial; i++)
-    if (size[i] < 1 || size[i] > INT32_MAX) return "its kernel is empty";
-  if (od_int(n, "storage_order", 0)) return "storage_order is not 0";
+    if (size[i] < 1 || size[i] > INT32_MAX) return REASON("a kernel_shape of 1 or more", "{kernel_shape}");
+  if (od_int(n, "storage_order", 0)) return REASON("a storage_order of 0", "{storage_order}");
   bool ceil = od_int(n, "ceil_mode", 0), counts = od_int(n, "count_include_pad", 0);
   if (is(n, "AveragePool") && counts && (ceil || !od_is(n, "auto_pad", "NOTSET", "NOTSET")))
-    return "the library would count other pads";
+    return REASON("pads that count neither beside ceil_mode nor auto_pad (the library counts others)",
+                  "{count_include_pad}, {ceil_mode=0}, {auto_pad=NOTSET}");
   int64_t pads[6];
   od_ints(n, "pads", pads, 2 * (size_t)spatial, 0);
   for (int i = 0; i < 2 * spatial; i++)
-    if (pads[i] >= size[i % spatial]) return "a window may lie in the padding alone";
+    if (pads[i] >= size[i % spatial]) return REASON("pads smaller than the window", "{pads}, {kernel_shape}");
   return NULL;
 }
 

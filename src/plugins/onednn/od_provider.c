@@ -110,18 +110,23 @@ static bool is_quantized(const ox_ep *ep, const ox_graph_view *g) {
 static bool is_taken(ox_ep *ep, const ox_graph_view *g, size_t node, const char **out_why) {
   od_node n = {ep, g, node};
   const od_op *op = od_op_find(&n);
-  *out_why = ep->threads ? op ? op->refuse(&n) : "the library has no such operator" : "another OpenMP is in the way";
+  *out_why = !op ? REASON("an operator of the library", "{op}")
+             : ep->threads
+                 ? op->refuse(&n)
+                 : REASON("an OpenMP run-time that can be held to one thread (the program brings another one)", "{op}");
   return !*out_why;
 }
 
 static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
   bool inexact = !ep->has_int8 && is_quantized(ep, g);
+  char text[REASON_ROOM];
   for (size_t i = 0; i < ep->host.node_count(g); i++) {
-    const char *why = "the library has no exact products of bytes for this CPU";
+    const char *why =
+        REASON("AVX-512 VNNI for models of 8-bit integers (the library's products saturate else)", "{op}");
     if (!inexact && is_taken(ep, g, i, &why))
       ep->host.claim_fused(claims, i);
     else
-      ep->host.decline(claims, i, why);
+      ep->host.decline(claims, i, reason_of(&ep->host, g, i, why, text));
   }
   return NULL;
 }

@@ -29,14 +29,14 @@ bool od_quant_is_one(const od_quant *q) { return od_count(&q->scale->shape) == 1
 
 const char *od_quant_read(const od_node *n, size_t at, od_quant *q) {
   *q = (od_quant){.from = OD_NO_VALUE, .scale = od_in_const(n, at), .zero = od_in_const(n, at + 1)};
-  if (!q->scale || q->scale->dtype != OX_F32) return "its scale is not constant and of float32";
-  if (!q->zero && od_in(n, at + 1) != OD_NO_VALUE) return "its zero is not constant";
-  if (q->zero && od_type(q->zero->dtype) == dnnl_data_type_undef) return "its integers are not of 8 bits";
+  if (!q->scale || q->scale->dtype != OX_F32) return REASON("constant scales of float32", "{inputs}");
+  if (!q->zero && od_in(n, at + 1) != OD_NO_VALUE) return REASON("constant zero points", "{inputs}");
+  if (q->zero && od_type(q->zero->dtype) == dnnl_data_type_undef) return REASON("8-bit integers", "{inputs}");
   if (q->zero && od_count(&q->zero->shape) != od_count(&q->scale->shape))
-    return "its scales and zeros differ in number";
+    return REASON("as many zero points as scales", "{inputs}");
   for (int64_t i = 0; i < od_count(&q->scale->shape); i++)
-    if (!(od_scale_at(q, i) > 0)) return "a scale is not positive";
-  return od_int(n, "block_size", 0) ? "it has blocks" : NULL;
+    if (!(od_scale_at(q, i) > 0)) return REASON("scales above 0", "{inputs}");
+  return od_int(n, "block_size", 0) ? REASON("no blocks", "{block_size}") : NULL;
 }
 
 /* ---- QuantizeLinear ---- */
@@ -46,11 +46,11 @@ static const char *refuse_quantize(const od_node *n) {
   const char *why = od_refuse_type(n, 0);
   if (!why) why = od_quant_read(n, 1, &q);
   if (why) return why;
-  if (od_in_type(n, 0, NULL) != OX_F32) return "it is not of float32";
-  if (!od_quant_is_one(&q)) return "it has a scale for each channel";
+  if (od_in_type(n, 0, NULL) != OX_F32) return REASON("float32", "{0}");
+  if (!od_quant_is_one(&q)) return REASON("one scale", "{1}");
   if (q.zero ? q.zero->dtype != OX_U8 && q.zero->dtype != OX_I8 : od_int(n, "output_dtype", OX_U8) != OX_U8)
-    return "its integers are not of 8 bits";
-  return od_int(n, "precision", 0) ? "it says in which precision to divide" : NULL;
+    return REASON("8-bit integers as output", "{2}, {output_dtype=of the zero point}");
+  return od_int(n, "precision", 0) ? REASON("a division in the input's precision", "{precision}") : NULL;
 }
 
 bool od_quantize_read(const od_node *n, od_quant *out, uint32_t *out_type) {
@@ -89,13 +89,15 @@ static const char *refuse_dequantize(const od_node *n) {
   int64_t axis = od_int(n, "axis", 1);
   const ox_tensor *t = od_in_const(n, 0);
   if (why) return why;
-  if (x.rank < 0 || x.rank > 5) return "the rank of its input is not 0 to 5";
-  if (type != OX_U8 && type != OX_I8 && !(type == OX_I32 && t)) return "its integers are not of 8 bits";
+  if (x.rank < 0 || x.rank > 5) return REASON("a known rank of at most 5", "{0}");
+  if (type != OX_U8 && type != OX_I8 && !(type == OX_I32 && t))
+    return REASON("8-bit integers, or constant ones of int32", "{0}");
   if (od_quant_is_one(&q)) return NULL;
-  if (!t) return "what it has several scales for is not constant";
+  if (!t) return REASON("constant integers where there are several scales", "{0}, {1}");
   if (axis < 0) axis += x.rank;
-  return axis < 0 || axis >= x.rank || x.dim[axis] != od_count(&q.scale->shape) ? "its scales do not fit its axis"
-                                                                                : NULL;
+  return axis < 0 || axis >= x.rank || x.dim[axis] != od_count(&q.scale->shape)
+             ? REASON("a scale for each element of the axis", "{axis=1}, {0}, {1}")
+             : NULL;
 }
 
 static ox_status *build_dequantize(od_builder *b, const od_node *n) {

@@ -27,11 +27,11 @@ static const char *refuse(const od_node *n) {
   const char *why = od_refuse_type(n, 0);
   int rank = od_in_rank(n, 0), n_axes = od_axes(n, "axes", 1, axes, OD_MOST_DIMS);
   if (why) return why;
-  if (od_in_type(n, 0, NULL) != OX_F32) return "it is not of float32";
-  if (n_axes < 0) return "its axes are not constant";
-  if (n_axes == 0 && od_int(n, "noop_with_empty_axes", 0)) return "there is nothing to do";
+  if (od_in_type(n, 0, NULL) != OX_F32) return REASON("float32", "{0}");
+  if (n_axes < 0) return REASON("constant axes", "{1}");
+  if (n_axes == 0 && od_int(n, "noop_with_empty_axes", 0)) return REASON("axes", "{axes}, {noop_with_empty_axes}");
   for (int i = 0; i < n_axes; i++)
-    if (axes[i] < -rank || axes[i] >= rank) return "there is no such axis";
+    if (axes[i] < -rank || axes[i] >= rank) return REASON("axes of the input", "{axes}, {inputs}");
   return NULL;
 }
 

@@ -41,22 +41,23 @@ static bool is_constant_of(const od_node *n, size_t i, int rank) {
 static const char *refuse(const od_node *n) {
   ox_attr_view a;
   ox_shape x;
-  if (od_in_type(n, 0, &x) != OX_F32 || (x.rank >= 0 && x.rank != 3))
-    return "its input is not of float32 and three dimensions";
-  if (!is_constant_of(n, 1, 3) || !is_constant_of(n, 2, 3)) return "its weights are not constant";
-  if (od_in(n, 3) != OD_NO_VALUE && !is_constant_of(n, 3, 2)) return "its biases are not constant";
-  if (od_in(n, 4) != OD_NO_VALUE) return "its sequences have lengths of their own";
-  if (od_in(n, 7) != OD_NO_VALUE) return "it has peepholes";
+  if (od_in_type(n, 0, &x) != OX_F32 || (x.rank >= 0 && x.rank != 3)) return REASON("float32 and 3 axes", "{0}");
+  if (!is_constant_of(n, 1, 3) || !is_constant_of(n, 2, 3))
+    return REASON("constant weights of float32 and 3 axes", "{1}, {2}");
+  if (od_in(n, 3) != OD_NO_VALUE && !is_constant_of(n, 3, 2))
+    return REASON("constant biases of float32 and 2 axes", "{3}");
+  if (od_in(n, 4) != OD_NO_VALUE) return REASON("sequences of one length", "{4}");
+  if (od_in(n, 7) != OD_NO_VALUE) return REASON("no peepholes", "{7}");
   if (od_int(n, "layout", 0) || od_int(n, "input_forget", 0))
-    return "the library has no such layout, or couples no gates";
-  if (n->ep->host.node_attr(n->g, n->index, "clip", &a)) return "it clips";
-  if (!usual_activations(n)) return "its activations are not the usual ones";
+    return REASON("a layout of 0, and gates that are not coupled", "{layout=0}, {input_forget=0}");
+  if (n->ep->host.node_attr(n->g, n->index, "clip", &a)) return REASON("no clip", "{clip}");
+  if (!usual_activations(n)) return REASON("the standard's activations", "{activations}");
   const ox_shape *r = &od_in_const(n, 2)->shape, *w = &od_in_const(n, 1)->shape;
   int64_t d = od_is(n, "direction", "bidirectional", "forward") ? 2 : 1, h = r->dim[2];
   bool fits = w->dim[0] == d && r->dim[0] == d && w->dim[1] == cell_of(n)->gates * h && r->dim[1] == w->dim[1];
   const ox_tensor *b = od_in_const(n, 3);
   if (b) fits = fits && b->shape.dim[0] == d && b->shape.dim[1] == 2 * w->dim[1];
-  return fits ? NULL : "its weights do not fit together";
+  return fits ? NULL : REASON("weights that fit together", "{inputs}");
 }
 
 /* ---- shapes ---- */

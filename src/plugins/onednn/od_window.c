@@ -4,20 +4,21 @@
 
 const char *od_window_refuse(const od_node *n, int n_spatial) {
   int64_t x[6];
-  if (n_spatial < 1 || n_spatial > 3) return "it has not 1 to 3 spatial dimensions";
-  if (!od_ints(n, "strides", x, (size_t)n_spatial, 1)) return "its strides are not one for each dimension";
+  if (n_spatial < 1 || n_spatial > 3) return REASON("1 to 3 spatial axes", "{inputs}");
+  if (!od_ints(n, "strides", x, (size_t)n_spatial, 1)) return REASON("a stride for each spatial axis", "{strides}");
   for (int i = 0; i < n_spatial; i++)
-    if (x[i] < 1 || x[i] > INT32_MAX) return "its strides are not positive";
-  if (!od_ints(n, "dilations", x, (size_t)n_spatial, 1)) return "its dilations are not one for each dimension";
+    if (x[i] < 1 || x[i] > INT32_MAX) return REASON("strides of 1 or more", "{strides}");
+  if (!od_ints(n, "dilations", x, (size_t)n_spatial, 1))
+    return REASON("a dilation for each spatial axis", "{dilations}");
   for (int i = 0; i < n_spatial; i++)
-    if (x[i] < 1 || x[i] > INT32_MAX) return "its dilations are not positive";
-  if (!od_ints(n, "pads", x, 2 * (size_t)n_spatial, 0)) return "its pads are not two for each dimension";
+    if (x[i] < 1 || x[i] > INT32_MAX) return REASON("dilations of 1 or more", "{dilations}");
+  if (!od_ints(n, "pads", x, 2 * (size_t)n_spatial, 0)) return REASON("two pads for each spatial axis", "{pads}");
   for (int i = 0; i < 2 * n_spatial; i++)
-    if (x[i] < 0 || x[i] > INT32_MAX) return "its pads are negative";
+    if (x[i] < 0 || x[i] > INT32_MAX) return REASON("pads of 0 or more", "{pads}");
   static const char *const known[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
   for (size_t i = 0; i < OD_COUNT(known); i++)
     if (od_is(n, "auto_pad", known[i], "NOTSET")) return NULL;
-  return "there is no such auto_pad";
+  return REASON("the auto_pad NOTSET, VALID, SAME_UPPER or SAME_LOWER", "{auto_pad}");
 }
 
 static void pad_to_same(const od_node *n, int i, int64_t in, int64_t range, od_window *w) {

@@ -10,6 +10,7 @@
 #include "od_loops.h"
 #include "od_openmp.h"
 #include "onyx/ep.h"
+#include "plugins/reason/reason.h"
 
 #define OD_COUNT(a) (sizeof(a) / sizeof *(a))
 #define OD_MIN(a, b) ((a) < (b) ? (a) : (b))

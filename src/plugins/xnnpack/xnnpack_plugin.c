@@ -92,31 +92,39 @@ static void destroy(ox_ep *ep) {
 
 /* ---- claims ---- */
 
-/* Claims the DequantizeLinear nodes that make |node|'s weights from constants. */
-static void claim_weights(const xp_graph *g, ox_claims *claims, size_t node) {
+/* Claims the DequantizeLinear nodes that make |node|'s weights from constants, and notes them in |taken|. */
+static void claim_weights(const xp_graph *g, ox_claims *claims, size_t node, bool *taken) {
   for (size_t i = 0; i < g->h->node_in_count(g->g, node); i++) {
     uint32_t v = xp_in(g, node, i);
     size_t from = xp_dequantizer(g, v);
-    if (from != SIZE_MAX && g->h->value_const(g->g, xp_in(g, from, 0)) && xp_is_weights(g, v))
-      g->h->claim_fused(claims, from);
+    if (from == SIZE_MAX || !g->h->value_const(g->g, xp_in(g, from, 0)) || !xp_is_weights(g, v)) continue;
+    g->h->claim_fused(claims, from);
+    taken[from] = true;
   }
 }
 
 static ox_status *claim(ox_ep *ep, const ox_graph_view *view, ox_claims *claims) {
   const xp_graph g = {&ep->host, view, ep->half};
+  ox_alloc a = g.h->alloc;
   size_t n = g.h->node_count(view);
+  char text[REASON_ROOM];
+  bool *taken = a.alloc(a.ctx, n + 1, 1);
+  if (!taken) return xp_oom(ep);
+  memset(taken, 0, n + 1);
   for (size_t i = 0; i < n; i++) {
     const xp_operator *o = xp_find_operator(&g, i);
-    const char *why = o ? o->check(&g, i) : "the library has no such operator";
-    if (!why)
-      g.h->claim_fused(claims, i);
-    else if (!xp_is_op(&g, i, "DequantizeLinear"))
-      g.h->decline(claims, i, why);
+    if (!o || o->check(&g, i)) continue;
+    g.h->claim_fused(claims, i);
+    taken[i] = true;
+    claim_weights(&g, claims, i, taken);
   }
   for (size_t i = 0; i < n; i++) {
     const xp_operator *o = xp_find_operator(&g, i);
-    if (o && !o->check(&g, i)) claim_weights(&g, claims, i);
+    if (taken[i]) continue;
+    const char *why = o ? o->check(&g, i) : REASON("an operator of the library", "{op}");
+    g.h->decline(claims, i, reason_of(g.h, view, i, why, text));
   }
+  a.free(a.ctx, taken, n + 1);
   return NULL;
 }
 

@@ -88,7 +88,8 @@ extern const xp_operator xp_ops_weights[], xp_ops_window[], xp_ops_element[], xp
 const xp_operator *xp_find_operator(const xp_graph *g, size_t node);
 
 /* The reason for declining means of bytes that can tie. */
-#define XP_TIES "the library does not round means in the middle of two bytes to even"
+#define XP_TIES \
+  REASON("a mean that cannot lie in the middle of two bytes (the library does not round those to even)", "{0}")
 /* Reads the attributes of a 2-D pool into |w|: NULL, or why the library cannot run it. */
 const char *xp_check_pool(const xp_graph *g, size_t node, xp_window *w);
 /* Can the library average bytes over this window? Not with pads, which it would count. */

@@ -34,12 +34,14 @@ const char *xp_bytes_inside(const xp_graph *g, size_t node, uint32_t n, xp_bytes
   *out = (xp_bytes){.n = n, .y = xp_out(g, node, 0)};
   for (uint32_t i = 0; i < n; i++) {
     out->x[i] = xp_in(g, node, 3 * i);
-    if (xp_rank(g, out->x[i]) < 0) return "a rank that is not known, or above 6";
-    if (g->h->value_const(g->g, out->x[i])) return "an input that is constant";
+    if (xp_rank(g, out->x[i]) < 0) return REASON("known ranks of at most 6", "{inputs}");
+    if (g->h->value_const(g->g, out->x[i])) return REASON("inputs that are not constant", "{inputs}");
     if (!read_quant(g, node, 3 * i + 1, out->x[i], &out->q_x[i]))
-      return "the library has one constant scale, and bytes";
+      return REASON("8-bit integers with one constant scale and zero point each", "{inputs}");
   }
-  return read_quant(g, node, 3 * n, out->y, &out->q_y) ? NULL : "the library has one constant scale, and bytes";
+  return read_quant(g, node, 3 * n, out->y, &out->q_y)
+             ? NULL
+             : REASON("8-bit integers with one constant scale and zero point each", "{inputs}");
 }
 
 bool xp_bytes_alike(const xp_graph *g, const xp_bytes *x) {

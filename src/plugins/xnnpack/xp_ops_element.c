@@ -10,7 +10,7 @@
 
 static const char *check_float(const xp_graph *g, size_t node) {
   if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
-  return xp_rank(g, xp_in(g, node, 0)) < 0 ? "a rank that is not known, or above 6" : NULL;
+  return xp_rank(g, xp_in(g, node, 0)) < 0 ? REASON("a known rank of at most 6", "{0}") : NULL;
 }
 
 /* ---- one input ---- */
@@ -46,7 +46,7 @@ static float alpha(const xp_graph *g, size_t node) {
 static const char *check_alpha(const xp_graph *g, size_t node) {
   float a = alpha(g, node);
   const char *why = check_float(g, node);
-  return why ? why : isnormal(a) && a > 0 ? NULL : "the library wants alpha above 0";
+  return why ? why : isnormal(a) && a > 0 ? NULL : REASON("an alpha above 0", "{alpha=of the standard}");
 }
 
 /* Does this version of the library have the operator in float32? */
@@ -57,12 +57,13 @@ static bool has_floats(xp_unary unary) {
 
 static const char *check_exp(const xp_graph *g, size_t node) {
   const char *why = check_float(g, node);
-  return why ? why : has_floats(XP_EXP) ? NULL : "this version of the library does not have it";
+  return why ? why : has_floats(XP_EXP) ? NULL : REASON("libXNNPACK of 2024 or later", "{op}");
 }
 static const char *check_gelu(const xp_graph *g, size_t node) {
   const char *why = check_float(g, node);
-  if (!why && !xp_attr_is(g, node, "approximate", "none", "none")) why = "an approximation";
-  return why ? why : has_floats(XP_GELU) ? NULL : "this version of the library does not have it";
+  if (!why && !xp_attr_is(g, node, "approximate", "none", "none"))
+    why = REASON("the exact function", "{approximate=none}");
+  return why ? why : has_floats(XP_GELU) ? NULL : REASON("libXNNPACK of 2024 or later", "{op}");
 }
 
 /* The API of 2022 has Tanh as a table of bytes, and none for floats. */
@@ -71,7 +72,9 @@ static const char *check_tanh(const xp_graph *g, size_t node) {
   xp_step s = {.kind = &xp_kind_unary, .which = XP_TANH};
   const char *why = check_float(g, node);
   if (why || has_floats(XP_TANH)) return why;
-  return xp_bytes_around(g, node, &x) && xp_bytes_fit(g, &x, NULL, OX_I8, &s) ? NULL : "the library has it in 8 bits";
+  return xp_bytes_around(g, node, &x) && xp_bytes_fit(g, &x, NULL, OX_I8, &s)
+             ? NULL
+             : REASON("8-bit integers before and after it (libXNNPACK of 2022 has a table of bytes alone)", "{0}");
 }
 
 /* Adds the step in bytes if the library has the operator for these scales. */
@@ -137,9 +140,9 @@ static const char *check_prelu(const xp_graph *g, size_t node) {
   xp_shape(g, xp_in(g, node, 0), &x);
   if (why) return why;
   if (x.rank < 2 || !xp_is_float(g, xp_in(g, node, 1)) || !xp_is_weights(g, xp_in(g, node, 1)))
-    return "slopes that are not constant";
+    return REASON("constant slopes", "{inputs}");
   int64_t n = slopes(g, node);
-  return n < 1 || (n == 1 && x.d[1] < 1) ? "the library has slopes of channels" : NULL;
+  return n < 1 || (n == 1 && x.d[1] < 1) ? REASON("one slope, or one for each channel", "{inputs}") : NULL;
 }
 
 static ox_status *emit_prelu(xp_build *b, size_t node) {
@@ -173,7 +176,7 @@ static int softmax_axis(const xp_graph *g, size_t node) {
 static const char *check_softmax(const xp_graph *g, size_t node) {
   const char *why = check_float(g, node);
   if (why) return why;
-  return softmax_axis(g, node) == XP_NONE ? "the axis" : NULL;
+  return softmax_axis(g, node) == XP_NONE ? REASON("an axis of the input", "{axis=of the standard}, {0}") : NULL;
 }
 
 /* The library needs the axis to be contiguous: for C the image is brought to channels last, for other axes it is
@@ -215,11 +218,11 @@ static const struct {
 } binaries[] = {{"Add", XP_ADD}, {"Div", XP_DIV}, {"Max", XP_MAX}, {"Min", XP_MIN}, {"Mul", XP_MUL}, {"Sub", XP_SUB}};
 
 static const char *check_binary(const xp_graph *g, size_t node) {
-  if (g->h->node_in_count(g->g, node) != 2) return "the library has two inputs";
-  if (g->h->node_version(g->g, node) < 7) return "the broadcast of old versions";
+  if (g->h->node_in_count(g->g, node) != 2) return REASON("two inputs", "{inputs}");
+  if (g->h->node_version(g->g, node) < 7) return REASON("the broadcasting of opset 7 or later", "{op}");
   for (size_t i = 0; i < 2; i++) {
     if (!xp_is_float(g, xp_in(g, node, i))) return XP_NO_FLOAT;
-    if (xp_rank(g, xp_in(g, node, i)) < 0) return "a rank that is not known, or above 6";
+    if (xp_rank(g, xp_in(g, node, i)) < 0) return REASON("known ranks of at most 6", "{inputs}");
   }
   return NULL;
 }

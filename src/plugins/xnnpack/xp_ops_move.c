@@ -5,7 +5,7 @@
 
 #include "xp_build.h"
 
-static const char NO_TYPE[] = "not float32, uint8 or int8, nor float16 where the library converts it";
+static const char NO_TYPE[] = REASON("float32, uint8 or int8, or float16 on a CPU that converts it", "{0}");
 
 static int read_axis(const xp_graph *g, size_t node, int64_t otherwise, int rank) {
   int64_t axis = xp_attr_int(g, node, "axis", otherwise);
@@ -19,8 +19,8 @@ static const char *check_concat(const xp_graph *g, size_t node) {
   int rank = xp_rank(g, xp_in(g, node, 0));
   if (!xp_inner_type(g, xp_in(g, node, 0))) return NO_TYPE;
   for (size_t i = 0; i < g->h->node_in_count(g->g, node); i++)
-    if (xp_rank(g, xp_in(g, node, i)) != rank || rank < 1) return "a rank that is not known, or above 6";
-  return read_axis(g, node, 1, rank) == XP_NONE ? "the axis" : NULL;
+    if (xp_rank(g, xp_in(g, node, i)) != rank || rank < 1) return REASON("equal, known ranks from 1 to 6", "{inputs}");
+  return read_axis(g, node, 1, rank) == XP_NONE ? REASON("an axis of the inputs", "{axis}, {0}") : NULL;
 }
 
 /* A Concat can move bytes if all inputs and the output have the same type, scale and zero point. */
@@ -75,10 +75,12 @@ static const char *check_split(const xp_graph *g, size_t node) {
   int rank = xp_rank(g, xp_in(g, node, 0)), n = read_parts(g, node, parts);
   size_t n_out = g->h->node_out_count(g->g, node);
   if (!xp_inner_type(g, xp_in(g, node, 0))) return NO_TYPE;
-  if (rank < 1 || read_axis(g, node, 0, rank) == XP_NONE) return "a rank that is not known, or above 6";
-  if (n < 0 || (n && (size_t)n != n_out) || n_out > MOST_PARTS) return "sizes that are not constant";
+  if (rank < 1 || read_axis(g, node, 0, rank) == XP_NONE)
+    return REASON("a known rank from 1 to 6, and an axis of it", "{axis=0}, {0}");
+  if (n < 0 || (n && (size_t)n != n_out) || n_out > MOST_PARTS)
+    return REASON("constant sizes, one for each of at most 64 outputs", "{split}, {1}");
   for (int i = 0; i < n; i++)
-    if (parts[i] < 0) return "a negative size";
+    if (parts[i] < 0) return REASON("sizes of 0 or more", "{split}, {1}");
   return NULL;
 }
 
@@ -110,9 +112,11 @@ static const char *check_transpose(const xp_graph *g, size_t node) {
   const int64_t *perm = xp_attr_ints(g, node, "perm", &n);
   bool seen[XP_MOST_RANK] = {false};
   if (!xp_inner_type(g, xp_in(g, node, 0))) return NO_TYPE;
-  if (rank < 0 || (perm && n != (size_t)rank)) return "a rank that is not known, or above 6";
+  if (rank < 0 || (perm && n != (size_t)rank))
+    return REASON("a known rank of at most 6, and a perm as long", "{perm}, {0}");
   for (size_t i = 0; i < n; i++) {
-    if (perm[i] < 0 || perm[i] >= rank || seen[perm[i]]) return "the permutation";
+    if (perm[i] < 0 || perm[i] >= rank || seen[perm[i]])
+      return REASON("a perm that names each axis once", "{perm}, {0}");
     seen[perm[i]] = true;
   }
   return NULL;
@@ -134,8 +138,8 @@ static ox_status *emit_transpose(xp_build *b, size_t node) {
 static const char *check_depth(const xp_graph *g, size_t node) {
   int64_t block = xp_attr_int(g, node, "blocksize", 0);
   if (!xp_inner_type(g, xp_in(g, node, 0))) return NO_TYPE;
-  if (xp_rank(g, xp_in(g, node, 0)) != 4) return "the rank";
-  return block < 1 || block > 1 << 15 ? "the size of the block" : NULL;
+  if (xp_rank(g, xp_in(g, node, 0)) != 4) return REASON("4 axes", "{0}");
+  return block < 1 || block > 1 << 15 ? REASON("a blocksize from 1 to 32768", "{blocksize}") : NULL;
 }
 
 static ox_status *emit_depth(xp_build *b, size_t node) {
@@ -154,8 +158,8 @@ static const char *read_pad(const xp_graph *g, size_t node, int64_t out[2 * XP_M
   size_t n;
   int rank = xp_rank(g, xp_in(g, node, 0)), count;
   *out_value = 0;
-  if (!xp_is_float(g, xp_in(g, node, 0)) || rank < 1) return "not float32, or a rank that is not known";
-  if (!xp_attr_is(g, node, "mode", "constant", "constant")) return "the library pads with a number";
+  if (!xp_is_float(g, xp_in(g, node, 0)) || rank < 1) return REASON("float32, and a known rank from 1 to 6", "{0}");
+  if (!xp_attr_is(g, node, "mode", "constant", "constant")) return REASON("pads of one number", "{mode=constant}");
   if (old) {
     const int64_t *attr = xp_attr_ints(g, node, "pads", &n);
     count = attr && n <= XP_COUNT(pads) ? (int)n : -1;
@@ -163,12 +167,14 @@ static const char *read_pad(const xp_graph *g, size_t node, int64_t out[2 * XP_M
     *out_value = xp_attr_float(g, node, "value", 0);
   } else {
     count = xp_const_ints(g, xp_in(g, node, 1), pads, XP_COUNT(pads));
-    if (xp_in(g, node, 2) != UINT32_MAX && !xp_const_float(g, xp_in(g, node, 2), out_value)) return "the number";
-    if (xp_in(g, node, 3) != UINT32_MAX) return "axes";
+    if (xp_in(g, node, 2) != UINT32_MAX && !xp_const_float(g, xp_in(g, node, 2), out_value))
+      return REASON("one constant number to pad with", "{2}");
+    if (xp_in(g, node, 3) != UINT32_MAX) return REASON("pads for all axes", "{3}");
   }
-  if (count != 2 * rank) return "pads that are not constant";
+  if (count != 2 * rank) return REASON("constant pads for all axes", "{pads}, {1}");
   for (int d = 0; d < rank; d++) {
-    if (pads[d] < 0 || pads[rank + d] < 0 || pads[d] > INT32_MAX || pads[rank + d] > INT32_MAX) return "negative pads";
+    if (pads[d] < 0 || pads[rank + d] < 0 || pads[d] > INT32_MAX || pads[rank + d] > INT32_MAX)
+      return REASON("pads of 0 or more", "{pads}, {1}");
     out[d] = pads[d], out[XP_MOST_AXES + d] = pads[rank + d];
   }
   return NULL;
@@ -195,12 +201,13 @@ static ox_status *emit_pad(xp_build *b, size_t node) {
 static const char *check_quantize(const xp_graph *g, size_t node) {
   xp_quant q;
   uint32_t x = xp_in(g, node, 0);
-  if (xp_type(g, x) != OX_F32 || xp_rank(g, x) < 0) return "not float32, or a rank that is not known";
-  if (xp_attr_int(g, node, "block_size", 0)) return "blocks";
+  if (xp_type(g, x) != OX_F32 || xp_rank(g, x) < 0) return REASON("float32, and a known rank of at most 6", "{0}");
+  if (xp_attr_int(g, node, "block_size", 0)) return REASON("no blocks", "{block_size}");
   size_t from = g->h->value_producer(g->g, x);
-  if (xp_is_op(g, from, "GlobalAveragePool") && xp_find_operator(g, from)->check(g, from)) return "it is for a mean";
+  if (xp_is_op(g, from, "GlobalAveragePool") && xp_find_operator(g, from)->check(g, from))
+    return REASON("an input that it computes, too (the mean before this node is declined)", "{0}");
   if (!xp_read_quant(g, xp_in(g, node, 1), xp_in(g, node, 2), xp_type(g, xp_out(g, node, 0)), &q))
-    return "the library has one constant scale, and bytes";
+    return REASON("8-bit integers with one constant scale and zero point", "{inputs}");
   return NULL;
 }
 
@@ -221,10 +228,12 @@ static ox_status *emit_quantize(xp_build *b, size_t node) {
 static const char *check_dequantize(const xp_graph *g, size_t node) {
   xp_quant q;
   uint32_t x = xp_in(g, node, 0);
-  if (xp_type(g, xp_out(g, node, 0)) != OX_F32 || xp_rank(g, x) < 0) return "not float32, or a rank that is not known";
-  if (g->h->value_const(g->g, x)) return "a constant that no weights are made of";
+  if (xp_type(g, xp_out(g, node, 0)) != OX_F32 || xp_rank(g, x) < 0)
+    return REASON("a result of float32, and a known rank of at most 6", "{>0}, {0}");
+  if (g->h->value_const(g->g, x))
+    return REASON("an input that is not constant, or is the weights of a node that it takes", "{0}");
   if (!xp_read_quant(g, xp_in(g, node, 1), xp_in(g, node, 2), xp_type(g, x), &q))
-    return "the library has one constant scale, and bytes";
+    return REASON("8-bit integers with one constant scale and zero point", "{inputs}");
   return NULL;
 }
 

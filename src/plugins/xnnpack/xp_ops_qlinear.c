@@ -4,7 +4,7 @@
 
 #include "xp_bytes.h"
 
-static const char NOT_HAD[] = "the library does not take these scales";
+static const char NOT_HAD[] = REASON("scales whose quotients the library computes with", "{inputs}");
 
 /* ---- element-wise, one input ---- */
 
@@ -34,7 +34,7 @@ static const char *plan_softmax(const xp_graph *g, size_t node, xp_bytes *x, uin
   *s = (xp_step){.kind = &xp_kind_softmax, .axis = rank - 1};
   *type = OX_U8;
   if (why) return why;
-  if (rank < 1 || (axis != -1 && axis != rank - 1)) return "the axis is not the last one";
+  if (rank < 1 || (axis != -1 && axis != rank - 1)) return REASON("the last axis", "{axis=-1}, {0}");
   return xp_bytes_fit(g, x, NULL, OX_U8, s) ? NULL : NOT_HAD;
 }
 
@@ -48,8 +48,8 @@ static const char *plan_global(const xp_graph *g, size_t node, xp_bytes *x, uint
   *type = OX_I8;
   if (why) return why;
   xp_shape(g, x->x[0], &d);
-  if (d.rank != 3 && d.rank != 4) return "the library has pools in one and two dimensions";
-  if (xp_attr_int(g, node, "channels_last", 0)) return "channels_last";
+  if (d.rank != 3 && d.rank != 4) return REASON("3 or 4 axes", "{0}");
+  if (xp_attr_int(g, node, "channels_last", 0)) return REASON("channels first", "{channels_last=0}");
   for (int i = 2; i < d.rank; i++) /* becomes 0 if a dimension is unknown */
     area *= d.d[i] < 0 ? 0 : (uint64_t)d.d[i];
   if (x->q_x[0].scale == x->q_y.scale && area % 2 == 0) return XP_TIES;
@@ -62,8 +62,10 @@ static const char *plan_average(const xp_graph *g, size_t node, xp_bytes *x, uin
   *type = OX_U8;
   if (!why) why = xp_check_pool(g, node, &s->window);
   if (why) return why;
-  if (xp_attr_int(g, node, "channels_last", 0)) return "channels_last";
-  if (!xp_averages_bytes(&s->window)) return "the library counts the pads, or has no dilations";
+  if (xp_attr_int(g, node, "channels_last", 0)) return REASON("channels first", "{channels_last=0}");
+  if (!xp_averages_bytes(&s->window))
+    return REASON("no pads and no dilations (the library counts pads of bytes)",
+                  "{pads}, {auto_pad=NOTSET}, {dilations}");
   return xp_bytes_fit(g, x, NULL, OX_U8, s) ? NULL : NOT_HAD;
 }
 

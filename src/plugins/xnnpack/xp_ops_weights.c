@@ -18,14 +18,17 @@ static const char *check_conv_like(const xp_graph *g, size_t node, size_t x_at, 
   int rank = xp_rank(g, xp_in(g, node, x_at));
   int64_t group = xp_attr_int(g, node, "group", 1), area = 1;
   xp_shape(g, xp_in(g, node, w_at), &w);
-  if (rank < 0) return "a rank that is not known";
-  if (rank != 3 && rank != 4) return "the library has convolutions in one and two dimensions";
-  if (w.rank != rank) return "weights of another rank";
+  if (rank < 0) return REASON("a known rank", "{0}");
+  if (rank != 3 && rank != 4) return REASON("3 or 4 axes", "{0}");
+  if (w.rank != rank) return REASON("weights of the input's rank", "{inputs}");
   for (int d = 0; d < w.rank; d++)
-    if (w.d[d] < 1 || w.d[d] > MOST_CHANNELS) return "the shape of the weights";
-  if (group < 1 || w.d[0] % group || (double)group * (double)w.d[1] > MOST_CHANNELS) return "the number of groups";
+    if (w.d[d] < 1 || w.d[d] > MOST_CHANNELS)
+      return REASON("weights with from 1 to 2^30 elements along each axis", "{inputs}");
+  if (group < 1 || w.d[0] % group || (double)group * (double)w.d[1] > MOST_CHANNELS)
+    return REASON("a group that divides the channels", "{group=1}, {inputs}");
   for (int d = 2; d < rank; d++) area *= w.d[d];
-  if (w.d[1] == 1 && group > 1 && area > MOST_DEPTHWISE) return "the library has no depthwise kernel of this size";
+  if (w.d[1] == 1 && group > 1 && area > MOST_DEPTHWISE)
+    return REASON("depthwise windows of at most 25 elements", "{inputs}");
   return xp_read_window(g, node, w.d + 2, rank - 2, transposed, window);
 }
 
@@ -33,8 +36,8 @@ static bool is_bias(const xp_graph *g, uint32_t b) { return b == UINT32_MAX || x
 
 static const char *check_floats(const xp_graph *g, size_t node) {
   if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
-  if (!xp_is_weights(g, xp_in(g, node, 1))) return "the weights are not constant";
-  return is_bias(g, xp_in(g, node, 2)) ? NULL : "the bias is not constant";
+  if (!xp_is_weights(g, xp_in(g, node, 1))) return REASON("constant weights", "{1}");
+  return is_bias(g, xp_in(g, node, 2)) ? NULL : REASON("a constant bias", "{2}");
 }
 
 static const char *check_conv(const xp_graph *g, size_t node) {
@@ -49,12 +52,13 @@ static const char *check_deconv(const xp_graph *g, size_t node) {
   const char *why = check_floats(g, node);
   if (!why) why = check_conv_like(g, node, 0, 1, true, &w);
   if (why) return why;
-  if (xp_attr_ints(g, node, "output_shape", &n)) return "output_shape";
+  if (xp_attr_ints(g, node, "output_shape", &n))
+    return REASON("an output whose size follows from the pads", "{output_shape}");
   for (int i = 0; i < 2; i++)
-    if (w.extra[i] >= w.stride[i]) return "output_padding is not smaller than the stride";
+    if (w.extra[i] >= w.stride[i]) return REASON("an output_padding below the stride", "{output_padding}, {strides}");
   bool padded = w.top || w.left || w.bottom || w.right;
   if (padded && (w.stride[0] > 2 || w.stride[1] > 2))
-    return "the library reads elsewhere for strides above 2 with pads";
+    return REASON("no pads with strides above 2 (the library reads elsewhere then)", "{strides}, {pads}");
   return NULL;
 }
 
@@ -116,22 +120,24 @@ static const char *check_qlinear(const xp_graph *g, size_t node) {
   uint32_t x_type = xp_type(g, xp_in(g, node, 0)), y_type = xp_type(g, xp_out(g, node, 0));
   if (!xp_read_quant(g, xp_in(g, node, 1), xp_in(g, node, 2), x_type, &x) ||
       !xp_read_quant(g, xp_in(g, node, 6), xp_in(g, node, 7), y_type, &y))
-    return "scales or zero points of input or output";
+    return REASON("one constant scale and zero point of the input, and of the output", "{inputs}");
   for (size_t i = 3; i < 6; i++)
-    if (!is_constant(g, xp_in(g, node, i))) return "the weights are not constant";
-  if (xp_in(g, node, 8) != UINT32_MAX && !is_constant(g, xp_in(g, node, 8))) return "the bias is not constant";
+    if (!is_constant(g, xp_in(g, node, i)))
+      return REASON("constant weights with constant scales and zero points", "{3}, {4}, {5}");
+  if (xp_in(g, node, 8) != UINT32_MAX && !is_constant(g, xp_in(g, node, 8))) return REASON("a constant bias", "{8}");
   const ox_tensor *s = g->h->value_const(g->g, xp_in(g, node, 4)), *z = g->h->value_const(g->g, xp_in(g, node, 5));
-  if ((type != OX_U8 && type != OX_I8) || s->dtype != OX_F32 || z->dtype != type) return "weights of another type";
+  if ((type != OX_U8 && type != OX_I8) || s->dtype != OX_F32 || z->dtype != type)
+    return REASON("weights of uint8 or int8 with scales of float32", "{3}, {4}, {5}");
   int32_t none = type == OX_U8 ? 128 : 0;
   for (size_t i = 0; i < z->bytes; i++)
     if (s->bytes > sizeof(float) &&
         (type == OX_U8 ? ((const uint8_t *)z->data)[i] : ((const int8_t *)z->data)[i]) != none)
-      return "scales of channels with zero points";
+      return REASON("no zero points beside scales of channels", "{4}, {5}");
   for (size_t i = 0; i < s->bytes / sizeof(float); i++) {
     float scale;
     memcpy(&scale, (const char *)s->data + i * sizeof scale, sizeof scale);
     if (!(scale > 0) || !isnormal(scale) || !xp_can_requantize(x.scale, scale, y.scale))
-      return "the scales of the weights";
+      return REASON("scales of weights whose products with the input's the library computes with", "{1}, {4}, {6}");
   }
   return NULL;
 }
@@ -189,7 +195,8 @@ static ox_status *emit_linear(xp_build *b, size_t node, uint32_t w, uint32_t bia
 
 static const char *check_matrix(const xp_dims *w) {
   for (int d = 0; d < w->rank; d++)
-    if (w->d[d] < 1 || w->d[d] > MOST_CHANNELS) return "the shape of the matrix";
+    if (w->d[d] < 1 || w->d[d] > MOST_CHANNELS)
+      return REASON("a matrix with from 1 to 2^30 rows and columns", "{inputs}");
   return NULL;
 }
 
@@ -213,8 +220,8 @@ static const char *check_matmul(const xp_graph *g, size_t node) {
   const char *why = check_floats(g, node);
   xp_shape(g, xp_in(g, node, 1), &w);
   if (why) return why;
-  if (xp_rank(g, xp_in(g, node, 0)) < 1) return "the rank of the left factor";
-  if (w.rank != 1 && w.rank != 2) return "the library has products with one matrix";
+  if (xp_rank(g, xp_in(g, node, 0)) < 1) return REASON("a left factor of 1 to 6 axes", "{0}");
+  if (w.rank != 1 && w.rank != 2) return REASON("one constant matrix on the right", "{1}");
   return check_matrix(&w);
 }
 
@@ -255,10 +262,10 @@ static const char *check_qmatmul(const xp_graph *g, size_t node) {
   const char *why = check_qlinear(g, node);
   if (why) return why;
   xp_shape(g, xp_in(g, node, 3), &w);
-  if (xp_rank(g, xp_in(g, node, 0)) < 1) return "the rank of the left factor";
-  if (w.rank != 2) return "the library has products with one matrix";
+  if (xp_rank(g, xp_in(g, node, 0)) < 1) return REASON("a left factor of 1 to 6 axes", "{0}");
+  if (w.rank != 2) return REASON("one constant matrix on the right", "{3}");
   if (g->h->value_const(g->g, xp_in(g, node, 4))->bytes != sizeof(float))
-    return "the library has one scale for a matrix";
+    return REASON("one scale for the whole matrix", "{4}");
   return check_matrix(&w);
 }
 
@@ -275,13 +282,14 @@ static const char *check_gemm(const xp_graph *g, size_t node) {
   const char *why = check_floats(g, node);
   xp_shape(g, xp_in(g, node, 1), &w);
   if (why) return why;
-  if (xp_attr_float(g, node, "alpha", 1) != 1 || xp_attr_float(g, node, "beta", 1) != 1) return "alpha or beta";
-  if (xp_attr_int(g, node, "transA", 0)) return "the library does not transpose the left factor";
-  if (xp_rank(g, xp_in(g, node, 0)) != 2 || w.rank != 2) return "the ranks of the factors";
+  if (xp_attr_float(g, node, "alpha", 1) != 1 || xp_attr_float(g, node, "beta", 1) != 1)
+    return REASON("an alpha and a beta of 1", "{alpha=1}, {beta=1}");
+  if (xp_attr_int(g, node, "transA", 0)) return REASON("a left factor that is not transposed", "{transA}");
+  if (xp_rank(g, xp_in(g, node, 0)) != 2 || w.rank != 2) return REASON("matrices", "{0}, {1}");
   int64_t n = w.d[xp_attr_int(g, node, "transB", 0) ? 0 : 1];
   if (xp_in(g, node, 2) == UINT32_MAX) return check_matrix(&w);
   xp_shape(g, xp_in(g, node, 2), &c);
-  if (c.rank < 1 || c.d[c.rank - 1] != n || (c.rank == 2 && c.d[0] != 1)) return "C is not a row";
+  if (c.rank < 1 || c.d[c.rank - 1] != n || (c.rank == 2 && c.d[0] != 1)) return REASON("a C that is one row", "{2}");
   return check_matrix(&w);
 }
 

@@ -9,25 +9,28 @@
 /* ---- pools ---- */
 
 const char *xp_check_pool(const xp_graph *g, size_t node, xp_window *w) {
-  if (xp_rank(g, xp_in(g, node, 0)) != 4) return "the library has pools in two dimensions";
-  if (xp_attr_int(g, node, "ceil_mode", 0)) return "ceil_mode";
+  if (xp_rank(g, xp_in(g, node, 0)) != 4) return REASON("4 axes", "{0}");
+  if (xp_attr_int(g, node, "ceil_mode", 0)) return REASON("an output size that is rounded down", "{ceil_mode}");
   const char *why = xp_read_window(g, node, NULL, 2, false, w);
   if (why) return why;
-  if (w->size[0] * (uint64_t)w->size[1] == 1) return "a window of one pixel";
+  if (w->size[0] * (uint64_t)w->size[1] == 1) return REASON("a window of more than one pixel", "{kernel_shape}");
   for (int i = 0; i < 2; i++) {
     uint32_t size = i ? w->left > w->right ? w->left : w->right : w->top > w->bottom ? w->top : w->bottom;
-    if (size > (uint64_t)w->dilation[i] * (w->size[i] - 1)) return "pads as large as the window";
-    if (w->same && w->dilation[i] != 1) return "auto_pad with dilations";
+    if (size > (uint64_t)w->dilation[i] * (w->size[i] - 1))
+      return REASON("pads smaller than the window", "{pads}, {kernel_shape}, {dilations}");
+    if (w->same && w->dilation[i] != 1) return REASON("auto_pad without dilations", "{auto_pad}, {dilations}");
     bool padded = w->top || w->left || w->bottom || w->right;
-    if (padded && w->dilation[i] != 1) return "the library's results are wrong for dilations with pads";
+    if (padded && w->dilation[i] != 1)
+      return REASON("no pads with dilations (the library's results are wrong then)", "{pads}, {dilations}");
   }
   return NULL;
 }
 
 static const char *check_max_pool(const xp_graph *g, size_t node) {
   xp_window w;
-  if (!xp_inner_type(g, xp_in(g, node, 0))) return "not float32, uint8 or int8";
-  if (xp_out(g, node, 1) != UINT32_MAX) return "the library gives no indices";
+  if (!xp_inner_type(g, xp_in(g, node, 0)))
+    return REASON("float32, uint8 or int8, or float16 on a CPU that converts it", "{0}");
+  if (xp_out(g, node, 1) != UINT32_MAX) return REASON("no indices", "{>1}");
   return xp_check_pool(g, node, &w);
 }
 
@@ -74,10 +77,14 @@ static const char *check_average_pool(const xp_graph *g, size_t node) {
   const char *why = xp_check_pool(g, node, &w);
   if (why) return why;
   if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
-  if (w.dilation[0] != 1 || w.dilation[1] != 1) return "dilations";
-  if (!xp_lib_averages_few_rows && overhangs(g, node, &w)) return "the library's rows at both ends overlap";
+  if (w.dilation[0] != 1 || w.dilation[1] != 1) return REASON("no dilations", "{dilations}");
+  if (!xp_lib_averages_few_rows && overhangs(g, node, &w))
+    return REASON("output rows of which none reaches both the top and the bottom pads (the library is wrong then)",
+                  "{pads}, {auto_pad=NOTSET}, {strides}, {0}");
   bool padded = w.same || w.top || w.left || w.bottom || w.right;
-  return padded && xp_attr_int(g, node, "count_include_pad", 0) ? "the library does not count the pads" : NULL;
+  return padded && xp_attr_int(g, node, "count_include_pad", 0)
+             ? REASON("pads that do not count", "{count_include_pad}")
+             : NULL;
 }
 
 bool xp_averages_bytes(const xp_window *w) {
@@ -126,7 +133,7 @@ static const char *check_global(const xp_graph *g, size_t node) {
   int rank = xp_rank(g, xp_in(g, node, 0));
   if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
   if (has_ties(g, node)) return XP_TIES;
-  return rank == 3 || rank == 4 ? NULL : "the library has pools in one and two dimensions";
+  return rank == 3 || rank == 4 ? NULL : REASON("3 or 4 axes", "{0}");
 }
 
 static ox_status *emit_global(xp_build *b, size_t node) {
@@ -178,35 +185,43 @@ static const char *read_resize(const xp_graph *g, size_t node, resize *r) {
   size_t n;
   xp_shape(g, xp_in(g, node, 0), &x), xp_shape(g, xp_out(g, node, 0), &y);
   *r = (resize){.flags = 0};
-  if (!xp_inner_type(g, xp_in(g, node, 0))) return "not float32, uint8 or int8";
-  if (!xp_attr_is(g, node, "mode", "linear", "nearest")) return "the library has linear alone";
-  if (x.rank != 4) return "the library resizes images";
-  if (xp_attr_ints(g, node, "axes", &n) || xp_attr_int(g, node, "antialias", 0)) return "axes or antialias";
-  if (xp_attr_int(g, node, "exclude_outside", 0)) return "exclude_outside";
-  if (!xp_attr_is(g, node, "keep_aspect_ratio_policy", "stretch", "stretch")) return "keep_aspect_ratio_policy";
+  if (!xp_inner_type(g, xp_in(g, node, 0)))
+    return REASON("float32, uint8 or int8, or float16 on a CPU that converts it", "{0}");
+  if (!xp_attr_is(g, node, "mode", "linear", "nearest")) return REASON("linear interpolation", "{mode=nearest}");
+  if (x.rank != 4) return REASON("4 axes", "{0}");
+  if (xp_attr_ints(g, node, "axes", &n) || xp_attr_int(g, node, "antialias", 0))
+    return REASON("all axes, and no antialias", "{axes}, {antialias=0}");
+  if (xp_attr_int(g, node, "exclude_outside", 0))
+    return REASON("neighbours outside of the image that count", "{exclude_outside}");
+  if (!xp_attr_is(g, node, "keep_aspect_ratio_policy", "stretch", "stretch"))
+    return REASON("the policy stretch", "{keep_aspect_ratio_policy}");
   const char *half = old ? "asymmetric" : "half_pixel", *name = "coordinate_transformation_mode";
   bool torch = xp_attr_is(g, node, name, "pytorch_half_pixel", half);
-  if (torch && !(y.rank == 4 && y.d[2] > 1 && y.d[3] > 1)) return "pytorch_half_pixel of one pixel";
+  if (torch && !(y.rank == 4 && y.d[2] > 1 && y.d[3] > 1))
+    return REASON("an image known to be of more than one pixel each way with pytorch_half_pixel", "{>0}");
   if (xp_attr_is(g, node, name, "align_corners", half))
     r->flags = XNN_FLAG_ALIGN_CORNERS;
   else if (xp_attr_is(g, node, name, "asymmetric", half))
     r->flags = XNN_FLAG_TENSORFLOW_LEGACY_MODE;
   else if (!torch && !xp_attr_is(g, node, name, "half_pixel", half))
-    return "coordinate_transformation_mode";
+    return REASON("half_pixel, asymmetric, align_corners or pytorch_half_pixel", "{coordinate_transformation_mode}");
   if (!old && xp_const_ints(g, xp_in(g, node, 3), sizes, 4) == 4) {
-    if (sizes[1] != x.d[1] || (x.d[0] >= 0 && sizes[0] != x.d[0])) return "channels or batch are resized";
+    if (sizes[1] != x.d[1] || (x.d[0] >= 0 && sizes[0] != x.d[0]))
+      return REASON("batch and channels of the same size", "{0}, {3}");
     for (int i = 0; i < 2; i++) {
-      if (sizes[2 + i] < 1 || sizes[2 + i] > INT32_MAX) return "the sizes";
-      if (sizes[2 + i] < x.d[2 + i] || x.d[2 + i] < 1) return "the image may become smaller";
+      if (sizes[2 + i] < 1 || sizes[2 + i] > INT32_MAX) return REASON("sizes from 1 to 2^31 - 1", "{3}");
+      if (sizes[2 + i] < x.d[2 + i] || x.d[2 + i] < 1)
+        return REASON("an image of known size that does not become smaller", "{0}, {3}");
       r->size[i] = sizes[2 + i];
     }
-    return x.d[0] < 0 ? "the batch is not known" : NULL;
+    return x.d[0] < 0 ? REASON("a known batch beside sizes", "{0}") : NULL;
   }
-  if (!read_scales(g, xp_in(g, node, old ? 1 : 2), scales)) return "scales or sizes are not constant";
-  if (scales[0] != 1 || scales[1] != 1) return "channels or batch are resized";
+  if (!read_scales(g, xp_in(g, node, old ? 1 : 2), scales)) return REASON("constant scales or sizes", "{inputs}");
+  if (scales[0] != 1 || scales[1] != 1) return REASON("batch and channels of the same size", "{inputs}");
   for (int i = 0; i < 2; i++) {
     r->scale[i] = scales[2 + i];
-    if (!(r->scale[i] > 0) || r->scale[i] > 1024 || !is_exact(&x, i, r->scale[i])) return "a scale without whole sizes";
+    if (!(r->scale[i] > 0) || r->scale[i] > 1024 || !is_exact(&x, i, r->scale[i]))
+      return REASON("scales that give a whole number of pixels for every size that may come", "{inputs}");
   }
   return NULL;
 }

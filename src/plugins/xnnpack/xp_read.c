@@ -148,9 +148,9 @@ static const char *read_pads(const xp_graph *g, size_t node, int n, xp_window *w
   size_t count;
   const int64_t *p = xp_attr_ints(g, node, "pads", &count);
   if (!p) return NULL;
-  if (count != 2 * (size_t)n) return "pads of another rank";
+  if (count != 2 * (size_t)n) return REASON("two pads for each spatial axis", "{pads}");
   for (size_t i = 0; i < count; i++)
-    if (p[i] < 0 || p[i] > INT32_MAX / 4) return "negative pads";
+    if (p[i] < 0 || p[i] > INT32_MAX / 4) return REASON("pads from 0 to 2^29", "{pads}");
   if (n == 2) w->top = (uint32_t)p[0], w->bottom = (uint32_t)p[2];
   w->left = (uint32_t)p[n - 1], w->right = (uint32_t)p[2 * n - 1];
   return NULL;
@@ -180,27 +180,37 @@ static bool skips_pixels(const xp_window *w) {
 const char *xp_read_window(const xp_graph *g, size_t node, const int64_t *kernel, int n, bool transposed,
                            xp_window *out) {
   memset(out, 0, sizeof *out);
-  if (!read_pair(g, node, "strides", n, 1, 1, out->stride)) return "strides";
-  if (!read_pair(g, node, "dilations", n, 1, 1, out->dilation)) return "dilations";
-  if (!read_pair(g, node, "output_padding", n, 0, 0, out->extra)) return "output_padding";
-  if (!read_pair(g, node, "kernel_shape", n, 1, 0, out->size)) return "kernel_shape";
+  if (!read_pair(g, node, "strides", n, 1, 1, out->stride))
+    return REASON("a stride of 1 or more for each spatial axis", "{strides}");
+  if (!read_pair(g, node, "dilations", n, 1, 1, out->dilation))
+    return REASON("a dilation of 1 or more for each spatial axis", "{dilations}");
+  if (!read_pair(g, node, "output_padding", n, 0, 0, out->extra))
+    return REASON("an output_padding of 0 or more for each spatial axis", "{output_padding}");
+  if (!read_pair(g, node, "kernel_shape", n, 1, 0, out->size))
+    return REASON("a kernel_shape of 1 or more for each spatial axis", "{kernel_shape}");
   for (int i = 0; i < n; i++) {
     uint32_t *size = &out->size[2 - n + i];
     if (!kernel) continue;
-    if (kernel[i] < 1 || kernel[i] > INT32_MAX / 4 || (*size && *size != kernel[i])) return "the size of the kernel";
+    if (kernel[i] < 1 || kernel[i] > INT32_MAX / 4 || (*size && *size != kernel[i]))
+      return REASON("a kernel_shape that is the weights'", "{kernel_shape}, {1}");
     *size = (uint32_t)kernel[i];
   }
   if (n == 1) out->size[0] = 1;
   for (int i = 0; i < 2; i++)
-    if ((uint64_t)out->size[i] * out->dilation[i] > INT32_MAX / 4) return "a window too large";
-  if (!out->size[0] || !out->size[1]) return "the size of the kernel is not known";
+    if ((uint64_t)out->size[i] * out->dilation[i] > INT32_MAX / 4)
+      return REASON("a window of at most 2^29 elements along each axis", "{kernel_shape}, {dilations}, {1}");
+  if (!out->size[0] || !out->size[1])
+    return REASON("a kernel_shape of 1 or more for each spatial axis", "{kernel_shape}");
   if (xp_attr_is(g, node, "auto_pad", "VALID", "NOTSET")) return NULL;
   if (xp_attr_is(g, node, "auto_pad", "SAME_UPPER", "NOTSET") && !transposed) {
     out->same = out->size[0] > 1 || out->size[1] > 1; /* one pixel needs no pads */
-    return out->same && skips_pixels(out) ? "the library pads windows smaller than their stride by a negative number"
-                                          : NULL;
+    return out->same && skips_pixels(out)
+               ? REASON("windows as large as their stride under auto_pad (the library pads by a negative number)",
+                        "{auto_pad}, {strides}, {kernel_shape}")
+               : NULL;
   }
-  if (!xp_attr_is(g, node, "auto_pad", "NOTSET", "NOTSET")) return "the library does not pad so (auto_pad)";
+  if (!xp_attr_is(g, node, "auto_pad", "NOTSET", "NOTSET"))
+    return REASON("the auto_pad NOTSET, VALID or SAME_UPPER (the last one not transposed)", "{auto_pad}");
   return read_pads(g, node, n, out);
 }
 
@@ -214,8 +224,8 @@ const char *xp_read_bounds(const xp_graph *g, size_t node, float *lo, float *hi)
     *lo = xp_attr_float(g, node, "min", -FLT_MAX), *hi = xp_attr_float(g, node, "max", FLT_MAX);
   } else {
     uint32_t min = xp_in(g, node, 1), max = xp_in(g, node, 2);
-    if (min != UINT32_MAX && !xp_const_float(g, min, lo)) return "a bound that is not constant";
-    if (max != UINT32_MAX && !xp_const_float(g, max, hi)) return "a bound that is not constant";
+    if (min != UINT32_MAX && !xp_const_float(g, min, lo)) return REASON("constant bounds", "{1}, {2}");
+    if (max != UINT32_MAX && !xp_const_float(g, max, hi)) return REASON("constant bounds", "{1}, {2}");
   }
-  return *lo < *hi ? NULL : "the lower bound is not below the upper one";
+  return *lo < *hi ? NULL : REASON("a lower bound below the upper one", "{min}, {max}, {1}, {2}");
 }

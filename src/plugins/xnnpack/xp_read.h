@@ -4,6 +4,7 @@
 #ifndef XP_READ_H
 #define XP_READ_H
 
+#include "plugins/reason/reason.h"
 #include "xp_program.h"
 
 typedef struct xp_graph {
@@ -30,7 +31,7 @@ uint32_t xp_type(const xp_graph *g, uint32_t value);
 bool xp_is_float(const xp_graph *g, uint32_t value);
 /* The type in which a value is computed: float32 or signed bytes; 0: the library has none for it. */
 uint32_t xp_inner_type(const xp_graph *g, uint32_t value);
-#define XP_NO_FLOAT "not float32, nor float16 where the library converts it"
+#define XP_NO_FLOAT REASON("float32, or float16 on a CPU that converts it", "{0}")
 /* Unknown dimensions are -1; rank -1: unknown, or above XP_MOST_RANK. */
 void xp_shape(const xp_graph *g, uint32_t value, xp_dims *out);
 int xp_rank(const xp_graph *g, uint32_t value);

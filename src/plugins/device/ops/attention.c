@@ -17,13 +17,15 @@ static uint32_t out_of(const dev_node *n, size_t i) {
 static const char *takes(const dev_node *n) {
   uint32_t dtype = dev_in_dtype(n, Q);
   int rank = dev_in_rank(n, Q);
-  if (dtype != OX_F32 && dtype != OX_F16) return "not of float32 or float16";
-  if ((rank != 3 && rank != 4) || dev_in_rank(n, K) != rank || dev_in_rank(n, V) != rank) return "of unknown rank";
+  if (dtype != OX_F32 && dtype != OX_F16) return REASON("float32 or float16", "{0}");
+  if ((rank != 3 && rank != 4) || dev_in_rank(n, K) != rank || dev_in_rank(n, V) != rank)
+    return REASON("queries, keys and values of 3 axes, or of 4", "{0}, {1}, {2}");
   for (size_t i = K; i <= PAST_V; i++)
-    if (i != MASK && has_in(n, i) && dev_in_dtype(n, i) != dtype) return "of two types";
-  if (has_in(n, MASK) && !dev_attention_takes_bias(n, MASK)) return "with a mask of another type or rank";
-  if (has_in(n, PAST_K) != has_in(n, PAST_V)) return "with one half of a past";
-  return out_of(n, QK) != UINT32_MAX ? "whose scores somebody wants" : NULL;
+    if (i != MASK && has_in(n, i) && dev_in_dtype(n, i) != dtype) return REASON("one type", "{inputs}");
+  if (has_in(n, MASK) && !dev_attention_takes_bias(n, MASK))
+    return REASON("a mask of float32, float16 or bool, and 1 to 4 axes", "{3}");
+  if (has_in(n, PAST_K) != has_in(n, PAST_V)) return REASON("a past of keys and values", "{4}, {5}");
+  return out_of(n, QK) != UINT32_MAX ? REASON("no scores as output", "{>3}") : NULL;
 }
 
 /* Reads sizes, and the layout of Q, K and V. */

@@ -26,20 +26,25 @@ static uint32_t in_of(const dev_node *n, size_t i) { return has_in(n, i) ? dev_i
 /* Checks the inputs of the product. */
 static const char *takes_product(const dev_node *n) {
   uint32_t dtype = dev_in_dtype(n, X);
-  if (is_of_bytes(n)) return dev_in_dtype(n, BIAS) == OX_F32 ? dev_q_takes(n, &bytes) : "not to float32";
-  if (dtype != OX_F32 && dtype != OX_F16) return "not of float32 or float16";
-  return dev_in_dtype(n, W) != dtype || (has_in(n, BIAS) && dev_in_dtype(n, BIAS) != dtype) ? "of two types" : NULL;
+  if (is_of_bytes(n))
+    return dev_in_dtype(n, BIAS) == OX_F32 ? dev_q_takes(n, &bytes) : REASON("a result of float32", "{inputs}");
+  if (dtype != OX_F32 && dtype != OX_F16) return REASON("float32 or float16", "{0}");
+  return dev_in_dtype(n, W) != dtype || (has_in(n, BIAS) && dev_in_dtype(n, BIAS) != dtype)
+             ? REASON("one type", "{0}, {1}, {2}")
+             : NULL;
 }
 
 static const char *takes(const dev_node *n) {
   const slots *in = slots_of(n);
   const char *why = takes_product(n);
   if (why) return why;
-  if (dev_in_rank(n, X) != 3 || dev_in_rank(n, W) != 2) return "of unknown rank";
+  if (dev_in_rank(n, X) != 3 || dev_in_rank(n, W) != 2)
+    return REASON("an input of 3 axes, and weights of 2", "{0}, {1}");
   if (has_in(n, in->past) && dev_in_dtype(n, in->past) != (is_of_bytes(n) ? OX_F32 : dev_in_dtype(n, X)))
-    return "of two types";
+    return REASON("a past of the input's type", "{inputs}");
   if (has_in(n, in->past_len) || dev_attr_int(n, "do_rotary", 0) || dev_attr_int(n, "past_present_share_buffer", 0))
-    return "with a rotary embedding inside, or a shared cache";
+    return REASON("no rotary embedding, and a past of its own",
+                  "{do_rotary=0}, {past_present_share_buffer=0}, {inputs}");
   return dev_multi_head_masks(n, in->mask, in->add);
 }
 

@@ -11,7 +11,9 @@ static bool is_split(const dev_node *n) { return strcmp(dev_node_op(n), "BiasSpl
 static const char *takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 3, 3);
   if (why) return why;
-  return dev_in_rank(n, 1) != 1 || (!is_split(n) && dev_in_rank(n, 2) != 3) ? "with a bias of another rank" : NULL;
+  return dev_in_rank(n, 1) != 1 || (!is_split(n) && dev_in_rank(n, 2) != 3)
+             ? REASON("a bias of one axis, and a residual of 3", "{1}, {2}")
+             : NULL;
 }
 
 /* Adds the bias to |width| elements from column |first| on of each of |rows| rows, then applies |tail|. */

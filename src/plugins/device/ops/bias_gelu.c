@@ -14,7 +14,9 @@ const char *dev_bias_gelu_takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 1, OX_MAX_RANK);
   if (why) return why;
   int64_t width = dev_in_dim(n, 0, dev_in_rank(n, 0) - 1);
-  return dev_in_rank(n, 1) != 1 || width < 0 || dev_in_dim(n, 1, 0) != width ? "with a bias that is broadcast" : NULL;
+  return dev_in_rank(n, 1) != 1 || width < 0 || dev_in_dim(n, 1, 0) != width
+             ? REASON("a bias as long as the last axis", "{0}, {1}")
+             : NULL;
 }
 
 ox_status *dev_bias_gelu_emit(dev_plan *p, const dev_node *n) {

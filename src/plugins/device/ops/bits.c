@@ -3,7 +3,7 @@
 #include "plugins/device/integers.h"
 
 static const char *takes(const dev_node *n) {
-  return dev_is_integer(dev_in_dtype(n, 0)) ? dev_integers_takes(n) : "of a type that the kernels do not have";
+  return dev_is_integer(dev_in_dtype(n, 0)) ? dev_integers_takes(n) : REASON("integers", "{0}");
 }
 
 static const char *const names[] = {"BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitShift", NULL};

@@ -21,7 +21,8 @@ static uint32_t to_type(const dev_node *n) {
 
 static const char *takes(const dev_node *n) {
   uint32_t from = dev_in_dtype(n, 0), to = to_type(n);
-  if (!is_number(from) || !is_number(to)) return "of a type that the kernels do not have";
+  if (!is_number(from) || !is_number(to))
+    return REASON("float32, float16, bool and integers of 8 bits or more", "{0}, {to}, {1}");
   bool to_real = to == OX_F32 || to == OX_F16;
   bool from_host = n->lies && n->lies[dev_in(n, 0)] == DEV_WITH_HOST;
   return from_host && to_real ? NULL : dev_takes_data(n, 0, OX_MAX_RANK);

@@ -9,10 +9,11 @@ static bool is_batch_norm(const dev_node *n) { return strcmp(dev_node_op(n), "Ba
 
 static const char *takes(const dev_node *n) {
   if (dev_attr_int(n, "training_mode", 0) || (dev_node_version(n) < 7 && !dev_attr_int(n, "is_test", 0)))
-    return is_batch_norm(n) ? "in training" : NULL;
-  if (dev_node_version(n) < 9 && !dev_attr_int(n, "spatial", 1)) return "not spatial";
+    return is_batch_norm(n) ? REASON("inference", "{>1}") : NULL;
+  if (dev_node_version(n) < 9 && !dev_attr_int(n, "spatial", 1))
+    return REASON("statistics of whole channels", "{spatial}");
   for (size_t i = 1; i < n->host->node_out_count(n->graph, n->index); i++)
-    if (dev_out(n, i) != UINT32_MAX) return "with statistics as outputs";
+    if (dev_out(n, i) != UINT32_MAX) return REASON("no statistics as outputs", "{>1}, {>2}");
   return dev_takes_real(n, 2, OX_MAX_RANK);
 }
 

@@ -36,17 +36,19 @@ static const char *takes(const dev_node *n) {
   size_t first = is_where(n) ? 1 : 0;
   uint32_t dtype = dev_in_dtype(n, first);
   bool data = dtype == OX_F32 || dtype == OX_F16;
-  if (!is_where(n) && dev_node_version(n) < 7 && dev_in_count(n) > 1) return "broadcasts by rules of its own";
+  if (!is_where(n) && dev_node_version(n) < 7 && dev_in_count(n) > 1)
+    return REASON("the broadcasting of opset 7 or later", "{op}");
   for (size_t i = 0; i < dev_in_count(n); i++) {
-    if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return "of a rank that the kernels do not have";
-    if (i >= first && dev_in_dtype(n, i) != dtype) return "of two types";
+    if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return REASON("known ranks of at most 8", "{inputs}");
+    if (i >= first && dev_in_dtype(n, i) != dtype) return REASON("one type", "{inputs}");
     data |= dev_in_rank(n, i) > 1 || (n->lies && dev_in(n, i) != UINT32_MAX && n->lies[dev_in(n, i)] == DEV_ON_DEVICE);
   }
-  if (!data) return "on a shape, or the like";
-  if (is_where(n)) return dev_element_bytes(dtype) ? NULL : "of a type that the kernels do not have";
+  if (!data) return REASON("data (integers of at most one axis are shapes, which stay with the host)", "{inputs}");
+  if (is_where(n))
+    return dev_element_bytes(dtype) ? NULL : REASON("numbers of 8, 16, 32 or 64 bits, or bool", "{inputs}");
   bool fits =
       dtype == OX_F32 || dtype == OX_F16 || dtype == OX_I32 || dtype == OX_I64 || dtype == OX_BOOL || dtype == OX_U8;
-  return fits ? NULL : "of a type that the kernels do not have";
+  return fits ? NULL : REASON("float32, float16, int32, int64, uint8 or bool", "{inputs}");
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

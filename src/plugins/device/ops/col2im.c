@@ -15,7 +15,7 @@ static const char *takes(const dev_node *n) {
   int64_t image[MOST_AXES], block[MOST_AXES];
   const char *why = dev_takes_real(n, 3, 3);
   if (why) return why;
-  return read_shapes(n, image, block) ? NULL : "with shapes that are not constant, or of more than three axes";
+  return read_shapes(n, image, block) ? NULL : REASON("constant shapes of at most 3 axes", "{1}, {2}");
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

@@ -6,15 +6,15 @@
 
 static const char *takes(const dev_node *n) {
   bool split = strcmp(dev_node_op(n), "Split") == 0;
-  if (dev_in_count(n) == 0) return "without inputs";
+  if (dev_in_count(n) == 0) return REASON("inputs", "none");
   for (size_t i = 0; i < (split ? 1 : dev_in_count(n)); i++) {
     const char *why = dev_takes_data(n, i, OX_MAX_RANK);
     if (why) return why;
   }
   bool given = split && dev_in_count(n) > 1 && dev_in(n, 1) != UINT32_MAX;
-  if (given && !dev_in_host(n, 1)) return "sizes are not constant";
+  if (given && !dev_in_host(n, 1)) return REASON("sizes that are known before the run", "{1}");
   for (size_t i = 0; split && i < n->host->node_out_count(n->graph, n->index); i++)
-    if (dev_out(n, i) == UINT32_MAX) return "with an output that nobody wants";
+    if (dev_out(n, i) == UINT32_MAX) return REASON("readers of all outputs", "outputs without one");
   return NULL;
 }
 

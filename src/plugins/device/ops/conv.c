@@ -14,8 +14,8 @@ const char *dev_conv_takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 3, 5);
   dev_tail t = dev_tail_none(UINT32_MAX);
   if (why) return why;
-  if (!dev_tail_activation(n, &t)) return "with an activation that the kernels do not have";
-  return dev_in_rank(n, 1) == dev_in_rank(n, 0) ? NULL : "weights of another rank than X";
+  if (!dev_tail_activation(n, &t)) return REASON("an activation that its kernels apply", "{activation}");
+  return dev_in_rank(n, 1) == dev_in_rank(n, 0) ? NULL : REASON("weights of the input's rank", "{0}, {1}");
 }
 
 typedef struct conv {

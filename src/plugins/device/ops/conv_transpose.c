@@ -10,7 +10,7 @@
 static const char *takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 3, 5);
   if (why) return why;
-  return dev_in_rank(n, 1) == dev_in_rank(n, 0) ? NULL : "weights of another rank than X";
+  return dev_in_rank(n, 1) == dev_in_rank(n, 0) ? NULL : REASON("weights of the input's rank", "{0}, {1}");
 }
 
 /* Sets the padding, derived from the output's shape where it is not given. */

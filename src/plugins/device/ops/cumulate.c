@@ -11,9 +11,12 @@ static const char *takes(const dev_node *n) {
   int64_t axis;
   uint32_t dtype = dev_in_dtype(n, 0);
   int rank = dev_in_rank(n, 0);
-  if (dtype != OX_F32 && dtype != OX_F16 && !is_integer(dtype)) return "of a type that the kernels do not have";
-  if (rank < 1 || (is_integer(dtype) && rank < 2)) return "on a shape, or of unknown rank";
-  if (dev_in_ints(n, 1, &axis, 1) != 1 || dev_axis(axis, rank) < 0) return "an axis that is not constant";
+  if (dtype != OX_F32 && dtype != OX_F16 && !is_integer(dtype))
+    return REASON("float32, float16, int32 or int64", "{0}");
+  if (rank < 1 || (is_integer(dtype) && rank < 2))
+    return REASON("a known rank, of integers 2 or more (those of fewer axes are shapes)", "{0}");
+  if (dev_in_ints(n, 1, &axis, 1) != 1 || dev_axis(axis, rank) < 0)
+    return REASON("a constant axis of the input", "{1}, {0}");
   return NULL;
 }
 

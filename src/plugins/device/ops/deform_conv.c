@@ -13,7 +13,7 @@ static bool has_in(const dev_node *n, size_t i) { return dev_in_count(n) > i && 
 static const char *takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 3, 5);
   if (why) return why;
-  return dev_in_rank(n, W) == dev_in_rank(n, X) ? NULL : "weights of another rank than X";
+  return dev_in_rank(n, W) == dev_in_rank(n, X) ? NULL : REASON("weights of the input's rank", "{0}, {1}");
 }
 
 static ox_status *emit_columns(dev_plan *p, const dev_node *n, const dev_window *w, deform_params *q, dev_ref to) {

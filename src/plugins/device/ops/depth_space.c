@@ -5,7 +5,7 @@
 #include "plugins/device/move.h"
 
 static const char *takes(const dev_node *n) {
-  return dev_in_rank(n, 0) == 4 ? dev_takes_data(n, 0, 4) : "not of rank 4";
+  return dev_in_rank(n, 0) == 4 ? dev_takes_data(n, 0, 4) : REASON("4 axes", "{0}");
 }
 
 /* The depth side is [image, block row, block column, channel, row, column] (mode CRD: channel first), the space side

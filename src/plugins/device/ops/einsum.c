@@ -73,9 +73,9 @@ static const char *takes(const dev_node *n) {
   equation e;
   const char *why = dev_takes_real(n, 0, MOVE_DIMS);
   if (why) return why;
-  if (!read(n, &e)) return "an equation of another kind than a turn or a product";
+  if (!read(n, &e)) return REASON("an equation that is a transposition, or a product of two inputs", "{equation}");
   for (size_t i = 0; i < dev_in_count(n); i++)
-    if (dev_in_rank(n, i) != e.rank[i]) return "an equation that does not fit";
+    if (dev_in_rank(n, i) != e.rank[i]) return REASON("an equation that fits the inputs", "{equation}, {inputs}");
   return NULL;
 }
 

@@ -13,15 +13,15 @@ static const char *takes(const dev_node *n) {
   uint32_t operand;
   uint32_t dtype = dev_in_dtype(n, 0);
   if (dev_is_integer(dtype)) return dev_integers_takes(n);
-  if (dtype != OX_F32 && dtype != OX_F16) return "the device computes with 32 and 16-bit floats";
-  if (!dev_all_real(n)) return "a rank or type is not known, or the inputs are of two types";
+  if (dtype != OX_F32 && dtype != OX_F16) return REASON("float32, float16 or integers", "{inputs}");
+  if (!dev_all_real(n)) return REASON("known ranks and one type", "{inputs}");
   if (dev_variadic_is(n)) return dev_variadic_takes(n);
   if (dev_bias_gelu_is(n)) return dev_bias_gelu_takes(n);
   if (!dev_tail_step(n, dev_in(n, 0), &step, &operand))
-    return "the device has it for one or two operands, as of version 7";
+    return REASON("one or two operands, as of opset 7", "{op}, {inputs}");
   for (size_t i = 0; i < dev_in_count(n); i++) {
-    if (dev_in_rank(n, i) > BROADCAST_RANK) return "there are more than 8 dimensions";
-    if (dev_in(n, i) != UINT32_MAX && dev_in_dtype(n, i) != dtype) return "the operands are of two types";
+    if (dev_in_rank(n, i) > BROADCAST_RANK) return REASON("ranks of at most 8", "{inputs}");
+    if (dev_in(n, i) != UINT32_MAX && dev_in_dtype(n, i) != dtype) return REASON("one type", "{inputs}");
   }
   return NULL;
 }

@@ -20,17 +20,19 @@ static const char *takes(const dev_node *n) {
   int64_t width = dev_in_dim(n, WORD, 1);
   for (size_t i = 0; i < DEV_LENGTH(tables); i++) {
     if (tables[i] == SEGMENT && !has_in(n, SEGMENT)) continue;
-    if (dev_in_dtype(n, tables[i]) != OX_F32) return "not of float32";
-    if (dev_in_rank(n, tables[i]) != 2 || width < 0 || dev_in_dim(n, tables[i], 1) != width) return "of unknown width";
+    if (dev_in_dtype(n, tables[i]) != OX_F32) return REASON("tables of float32", "{2}, {3}, {4}");
+    if (dev_in_rank(n, tables[i]) != 2 || width < 0 || dev_in_dim(n, tables[i], 1) != width)
+      return REASON("matrices of one known width as tables", "{2}, {3}, {4}");
   }
   for (size_t i = 0; i < DEV_LENGTH(rows); i++)
     if (dev_in_dtype(n, rows[i]) != OX_F32 || dev_in_rank(n, rows[i]) != 1 || dev_in_dim(n, rows[i], 0) != width)
-      return "with a scale or bias that does not fit";
+      return REASON("a scale and a bias as long as the tables are wide", "{5}, {6}");
   for (size_t i = 0; i < DEV_LENGTH(ids); i++)
     if (has_in(n, ids[i]) && (dev_in_dtype(n, ids[i]) != OX_I32 || dev_in_rank(n, ids[i]) != 2))
-      return "with ids of another type or rank";
-  if (has_in(n, SEGMENTS) != has_in(n, SEGMENT)) return "with half of what segments need";
-  return has_in(n, MASK) && out_of(n, COUNTS) != UINT32_MAX ? "counts what a mask has" : NULL;
+      return REASON("ids of int32 and 2 axes", "{0}, {1}");
+  if (has_in(n, SEGMENTS) != has_in(n, SEGMENT)) return REASON("segments and their table", "{1}, {4}");
+  return has_in(n, MASK) && out_of(n, COUNTS) != UINT32_MAX ? REASON("no count of what the mask has", "{7}, {>1}")
+                                                            : NULL;
 }
 
 /* Gathers the rows of input |table| selected by input |ids|. */

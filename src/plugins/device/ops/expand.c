@@ -8,10 +8,10 @@ static const char *takes(const dev_node *n) {
   bool tile = strcmp(dev_node_op(n), "Tile") == 0;
   const char *why = dev_takes_data(n, 0, tile ? 4 : 8);
   if (why) return why;
-  if (tile && dev_node_version(n) < 6) return "of a version that nobody writes any more";
-  if (!dev_in_host(n, 1)) return "its shape is not known before the run";
+  if (tile && dev_node_version(n) < 6) return REASON("opset 6 or later", "{op}");
+  if (!dev_in_host(n, 1)) return REASON("a shape that is known before the run", "{1}");
   int64_t rank = dev_in_rank(n, 1) == 1 ? dev_in_dim(n, 1, 0) : 1;
-  return rank < 0 || rank > 8 ? "of a rank that the kernels do not have" : NULL;
+  return rank < 0 || rank > 8 ? REASON("a result of known rank, at most 8", "{0}, {1}") : NULL;
 }
 
 /* Each axis of the output is two axes of the move: repetitions, read with stride 0, and the axis of X. */

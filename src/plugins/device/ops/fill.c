@@ -16,13 +16,18 @@ static const ox_tensor *value_of(const dev_node *n) {
 static const char *takes(const dev_node *n) {
   bool of_part = false;
   for (size_t i = 0; i < dev_in_count(n); i++) {
-    if (!dev_in_host(n, i)) return "its inputs are not known before the run";
+    if (!dev_in_host(n, i)) return REASON("inputs that are known before the run", "{inputs}");
     of_part |= n->lies && n->lies[dev_in(n, i)] == DEV_WITH_HOST;
   }
-  if (!of_part) return "the CPU computes it once for all runs of a shape";
-  if (is_range(n)) return dev_in_dtype(n, 0) == OX_I64 || dev_in_dtype(n, 0) == OX_I32 ? NULL : "not of integers";
+  if (!of_part)
+    return REASON(
+        "a shape that follows from one of the device's (the CPU computes others once for all runs of a shape)",
+        "{inputs}");
+  if (is_range(n))
+    return dev_in_dtype(n, 0) == OX_I64 || dev_in_dtype(n, 0) == OX_I32 ? NULL : REASON("int32 or int64", "{0}");
   const ox_tensor *value = value_of(n);
-  return !value || dev_element_bytes(value->dtype) ? NULL : "of a type that the kernels do not have";
+  return !value || dev_element_bytes(value->dtype) ? NULL
+                                                   : REASON("a value of 8, 16, 32 or 64 bits, or bool", "{value}");
 }
 
 static void set_halves(const void *from, size_t bytes, unsigned *low, unsigned *high) {

@@ -54,8 +54,10 @@ static const char *takes(const dev_node *n) {
   transform t;
   const char *why = dev_takes_real(n, 2, OX_MAX_RANK);
   if (why) return why;
-  if (dev_in_dtype(n, 0) != OX_F32) return "not of float32";
-  return read(n, &t) ? NULL : "of a length that is not known, short or very long, or along an axis that others follow";
+  if (dev_in_dtype(n, 0) != OX_F32) return REASON("float32", "{0}");
+  return read(n, &t) ? NULL
+                     : REASON("a length from 16 to 2048 that is known, along the last axis but that of the components",
+                              "{inputs}");
 }
 
 static ox_status *make_matrix(dev_plan *p, const dev_node *n, const transform *t, dev_ref *out) {

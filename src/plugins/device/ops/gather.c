@@ -60,11 +60,11 @@ static const char *takes(const dev_node *n) {
   const char *why = dev_takes_data(n, 0, MOVE_DIMS);
   if (why) return why;
   if ((index != OX_I64 && index != OX_I32) || dev_in_rank(n, 1) < 0 || dev_in_rank(n, 1) > MOVE_DIMS)
-    return "with indices of another type or rank";
+    return REASON("indices of int32 or int64, of known rank, at most 8", "{1}");
   if (reduction_of(n) == -1) return NULL;
   if (reduction_of(n) < 0 || (dev_in_dtype(n, 0) != OX_F32 && dev_in_dtype(n, 0) != OX_F16))
-    return "with a reduction that the kernels do not have";
-  return may_reduce(n) ? NULL : "with a reduction of updates that may all meet";
+    return REASON("floats, and the reduction none, add, mul, min or max", "{reduction=none}, {0}");
+  return may_reduce(n) ? NULL : REASON("a reduction in which few updates may meet", "{reduction=none}, {0}, {1}");
 }
 
 /* A single index that is known before the run makes a slice. */

@@ -14,13 +14,13 @@ static int bits_of(const dev_node *n) { return dev_in_dtype(n, DATA) == OX_U8 ? 
 static const char *takes(const dev_node *n) {
   uint32_t data = dev_in_dtype(n, DATA), index = dev_in_dtype(n, INDEX), scale = dev_in_dtype(n, SCALE);
   int bits = bits_of(n);
-  if (data != OX_U8 && data != OX_U4 && data != OX_I4) return "not of integers of few bits";
-  if (bits != 2 && bits != 4 && bits != 8) return "of a number of bits that the kernels do not have";
-  if (index != OX_I64 && index != OX_I32) return "with indices of another type";
-  if (scale != OX_F32 && scale != OX_F16) return "with scales of another type";
-  if (has_zero(n) && dev_in_dtype(n, ZERO) != data) return "with zero points of another type";
+  if (data != OX_U8 && data != OX_U4 && data != OX_I4) return REASON("uint8, uint4 or int4", "{0}");
+  if (bits != 2 && bits != 4 && bits != 8) return REASON("2, 4 or 8 bits", "{bits=4}");
+  if (index != OX_I64 && index != OX_I32) return REASON("indices of int32 or int64", "{1}");
+  if (scale != OX_F32 && scale != OX_F16) return REASON("scales of float32 or float16", "{2}");
+  if (has_zero(n) && dev_in_dtype(n, ZERO) != data) return REASON("zero points of the data's type", "{0}, {3}");
   for (size_t i = 0; i < dev_in_count(n); i++)
-    if (dev_in(n, i) != UINT32_MAX && dev_in_rank(n, i) < 0) return "of unknown rank";
+    if (dev_in(n, i) != UINT32_MAX && dev_in_rank(n, i) < 0) return REASON("known ranks", "{inputs}");
   return NULL;
 }
 

@@ -7,7 +7,8 @@
 
 static const char *takes(const dev_node *n) {
   dev_tail t = dev_tail_none(UINT32_MAX);
-  return dev_tail_activation(n, &t) ? dev_takes_real(n, 2, 2) : "with an activation that the kernels do not have";
+  return dev_tail_activation(n, &t) ? dev_takes_real(n, 2, 2)
+                                    : REASON("an activation that its kernels apply", "{activation}");
 }
 
 /* The epilogue of alpha A B + beta C. */

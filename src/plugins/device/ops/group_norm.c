@@ -15,13 +15,14 @@ static bool is_real(uint32_t dtype) { return dtype == OX_F32 || dtype == OX_F16;
 
 static const char *takes(const dev_node *n) {
   uint32_t dtype = dev_in_dtype(n, X);
-  if (!is_real(dtype) || dev_in_rank(n, X) != 4) return "not of float32 or float16, or of unknown rank";
+  if (!is_real(dtype) || dev_in_rank(n, X) != 4) return REASON("float32 or float16, and 4 axes", "{0}");
   if (!is_real(dev_in_dtype(n, GAMMA)) || dev_in_dtype(n, BETA) != dev_in_dtype(n, GAMMA) ||
       (dev_in_dtype(n, GAMMA) != OX_F32 && dev_in_dtype(n, GAMMA) != dtype))
-    return "with a scale of another type";
+    return REASON("a scale and a bias of float32, or of the input's type", "{1}, {2}");
   for (size_t i = SKIP; i <= BIAS; i++)
-    if (has_in(n, i) && (dev_in_dtype(n, i) != dtype || dev_in_rank(n, i) < 0)) return "with a skip of another type";
-  return dev_out(n, Y) == UINT32_MAX ? "for its sum alone" : NULL;
+    if (has_in(n, i) && (dev_in_dtype(n, i) != dtype || dev_in_rank(n, i) < 0))
+      return REASON("a skip and a bias of the input's type and known ranks", "{inputs}");
+  return dev_out(n, Y) == UINT32_MAX ? REASON("a reader of the result", "one of the sum alone") : NULL;
 }
 
 /* Sizes of X. The channel of element i is i / div % channels. */

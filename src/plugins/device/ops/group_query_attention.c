@@ -41,20 +41,26 @@ static bool total_is_host(const dev_node *n) {
 
 static const char *takes(const dev_node *n) {
   uint32_t dtype = dev_in_dtype(n, Q);
-  if (dtype != OX_F32 && dtype != OX_F16) return "not of float32 or float16";
-  if (dev_in_rank(n, Q) != 3 || has_in(n, K) != has_in(n, V)) return "of unknown rank";
+  if (dtype != OX_F32 && dtype != OX_F16) return REASON("float32 or float16", "{0}");
+  if (dev_in_rank(n, Q) != 3 || has_in(n, K) != has_in(n, V))
+    return REASON("queries of 3 axes, and keys with values", "{0}, {1}, {2}");
   const size_t reals[] = {K, V, PAST_K, PAST_V, COS, SIN, SINK};
   for (size_t i = 0; i < OX_COUNT(reals); i++)
-    if (has_in(n, reals[i]) && dev_in_dtype(n, reals[i]) != dtype) return "of two types, or with a quantized cache";
-  if (has_in(n, PAST_K) != has_in(n, PAST_V) || !has_in(n, LENS) || !has_in(n, TOTAL)) return "with half a past";
-  if (dev_in_count(n) > K_SCALE) return "with scales or norms";
-  if (has_in(n, ADD) && !dev_attention_takes_bias(n, ADD)) return "with a bias of another type or rank";
+    if (has_in(n, reals[i]) && dev_in_dtype(n, reals[i]) != dtype)
+      return REASON("one type (its caches are not quantized)", "{inputs}");
+  if (has_in(n, PAST_K) != has_in(n, PAST_V) || !has_in(n, LENS) || !has_in(n, TOTAL))
+    return REASON("a past of keys and values with its lengths", "{inputs}");
+  if (dev_in_count(n) > K_SCALE) return REASON("neither scales of caches nor norms", "{inputs}");
+  if (has_in(n, ADD) && !dev_attention_takes_bias(n, ADD))
+    return REASON("a bias of float32, float16 or bool, and 1 to 4 axes", "{inputs}");
   if (dev_attr_int(n, "sliding_window_cache", 0) || dev_attr_int(n, "kv_cache_bit_width", 0))
-    return "with such a cache";
-  if (dev_attr_int(n, "smooth_softmax", 0) && !has_in(n, SINK)) return "with a smooth softmax";
-  if (has_in(n, POS) && (dev_in_dim(n, Q, 0) != 1 || dev_in_dim(n, Q, 1) != 1)) return "with positions of many tokens";
-  if (out_of(n, QK) != UINT32_MAX) return "whose scores somebody wants";
-  return total_is_host(n) ? NULL : "whose total_sequence_length the device makes or reads";
+    return REASON("a cache of floats that holds all keys", "{sliding_window_cache=0}, {kv_cache_bit_width=0}");
+  if (dev_attr_int(n, "smooth_softmax", 0) && !has_in(n, SINK))
+    return REASON("sinks beside a smooth softmax", "{smooth_softmax}, {inputs}");
+  if (has_in(n, POS) && (dev_in_dim(n, Q, 0) != 1 || dev_in_dim(n, Q, 1) != 1))
+    return REASON("positions of one token", "{inputs}");
+  if (out_of(n, QK) != UINT32_MAX) return REASON("no scores as output", "{>3}");
+  return total_is_host(n) ? NULL : REASON("a total_sequence_length that the host knows", "{6}");
 }
 
 typedef struct sizes {

@@ -12,11 +12,12 @@ static const char *takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 1, GEMM_BATCHES + 2);
   if (why) return why;
   int rank = dev_in_rank(n, 1);
-  if (rank < 1 || rank > GEMM_BATCHES + 2) return "of a rank that the kernels do not have";
-  if (dev_attr_int(n, "transBatchA", 0) || dev_attr_int(n, "transBatchB", 0)) return "with batches behind rows";
-  if (!dev_tail_activation(n, &t)) return "with an activation that the kernels do not have";
+  if (rank < 1 || rank > GEMM_BATCHES + 2) return REASON("matrices in at most 6 axes", "{0}, {1}");
+  if (dev_attr_int(n, "transBatchA", 0) || dev_attr_int(n, "transBatchB", 0))
+    return REASON("rows behind batches", "{transBatchA=0}, {transBatchB=0}");
+  if (!dev_tail_activation(n, &t)) return REASON("an activation that its kernels apply", "{activation}");
   bool bias = is_op(n, "GemmFastGelu") && dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX;
-  return bias && dev_in_rank(n, 2) != 1 ? "with a bias of more than one axis" : NULL;
+  return bias && dev_in_rank(n, 2) != 1 ? REASON("a bias of one axis", "{2}") : NULL;
 }
 
 void dev_batch_axes(const ox_shape *a, const ox_shape *b, gemm_params *g) {

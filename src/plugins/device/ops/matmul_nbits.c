@@ -14,14 +14,15 @@ static bool has_in(const dev_node *n, size_t i) { return dev_in_count(n) > i && 
 static const char *takes(const dev_node *n) {
   uint32_t real = dev_in_dtype(n, 0);
   int64_t block = dev_attr_int(n, "block_size", 32);
-  if (real != OX_F32 && real != OX_F16) return "not of float32 or float16";
-  if (dev_attr_int(n, "bits", 4) != 4) return "not of 4 bits";
-  if (block < 16 || (block & (block - 1))) return "blocks of a size that the kernels do not have";
-  if (dev_in_dtype(n, 1) != OX_U8 || dev_in_dtype(n, 2) != real) return "weights or scales of another type";
-  if (has_in(n, 3) && dev_in_dtype(n, 3) != OX_U8) return "zero points of another type";
-  if (has_in(n, 4)) return "with groups of its own";
-  if (has_in(n, 5) && dev_in_dtype(n, 5) != real) return "a bias of another type";
-  return dev_in_rank(n, 0) < 1 ? "of unknown rank" : NULL;
+  if (real != OX_F32 && real != OX_F16) return REASON("float32 or float16", "{0}");
+  if (dev_attr_int(n, "bits", 4) != 4) return REASON("4 bits", "{bits=4}");
+  if (block < 16 || (block & (block - 1))) return REASON("blocks of 16 or a higher power of two", "{block_size}");
+  if (dev_in_dtype(n, 1) != OX_U8 || dev_in_dtype(n, 2) != real)
+    return REASON("weights of uint8 with scales of the input's type", "{0}, {1}, {2}");
+  if (has_in(n, 3) && dev_in_dtype(n, 3) != OX_U8) return REASON("zero points of uint8", "{3}");
+  if (has_in(n, 4)) return REASON("columns in order", "{4}");
+  if (has_in(n, 5) && dev_in_dtype(n, 5) != real) return REASON("a bias of the input's type", "{0}, {5}");
+  return dev_in_rank(n, 0) < 1 ? REASON("a known rank of 1 or more", "{0}") : NULL;
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

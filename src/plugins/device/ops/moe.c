@@ -42,26 +42,31 @@ static const char *takes_layer(const dev_node *n, int i) {
   uint32_t dtype = dev_in_dtype(n, X);
   int bits = bits_of(n, i);
   double values = bits ? 8.0 / bits : 1;
-  if (bits != 0 && bits != 2 && bits != 4 && bits != 8) return "with weights of other bits";
+  if (bits != 0 && bits != 2 && bits != 4 && bits != 8)
+    return REASON("weights of 2, 4 or 8 bits", "{expert_weight_bits=4}, {inputs}");
   if (dev_in_rank(n, in->w) != 3 || dev_in_dtype(n, in->w) != (bits ? OX_U8 : dtype))
-    return "with weights of another type";
+    return REASON("weights of 3 axes, in uint8 or of the input's type", "{inputs}");
   for (int d = 0; d < 3; d++) values *= (double)dev_in_dim(n, in->w, d);
-  if (values < 0 || values > INT_MAX) return "with weights of unknown size, or more than 2^31 - 1 of them";
+  if (values < 0 || values > INT_MAX) return REASON("weights of known size, at most 2^31 - 1", "{inputs}");
   if ((bits && dev_in_dtype(n, in->scale) != dtype) || (has_in(n, in->bias) && dev_in_dtype(n, in->bias) != dtype))
-    return "with scales or a bias of another type";
-  return bits && has_in(n, in->zero) && dev_in_dtype(n, in->zero) != OX_U8 ? "with zero points of another type" : NULL;
+    return REASON("scales and a bias of the input's type", "{inputs}");
+  return bits && has_in(n, in->zero) && dev_in_dtype(n, in->zero) != OX_U8 ? REASON("zero points of uint8", "{inputs}")
+                                                                           : NULL;
 }
 
 static const char *takes(const dev_node *n) {
   uint32_t dtype = dev_in_dtype(n, X);
-  if ((dtype != OX_F32 && dtype != OX_F16) || dev_in_dtype(n, ROUTER) != dtype) return "not of float32 or float16";
-  if (dev_in_rank(n, X) < 2 || dev_in_rank(n, ROUTER) != 2) return "of unknown rank";
+  if ((dtype != OX_F32 && dtype != OX_F16) || dev_in_dtype(n, ROUTER) != dtype)
+    return REASON("float32 or float16 of one type", "{0}, {1}");
+  if (dev_in_rank(n, X) < 2 || dev_in_rank(n, ROUTER) != 2)
+    return REASON("2 or more axes, and a router of 2", "{0}, {1}");
   if (dev_attr_int(n, "use_sparse_mixer", 0) || !dev_attr_is(n, "quant_type", "int", "int"))
-    return "with a mixer or weights of another kind";
-  if (act_of(n) == (int)DEV_LENGTH(acts)) return "with an activation that the kernels do not have";
-  if (has_in(n, MIXING) && dev_in_dtype(n, MIXING) != dtype) return "with weights of experts of another type";
+    return REASON("no sparse mixer, and integers", "{use_sparse_mixer=0}, {quant_type=int}");
+  if (act_of(n) == (int)DEV_LENGTH(acts)) return REASON("an activation that its kernels apply", "{activation_type}");
+  if (has_in(n, MIXING) && dev_in_dtype(n, MIXING) != dtype)
+    return REASON("weights of experts of the input's type", "{inputs}");
   for (size_t i = MIXING + 1; i < dev_in_count(n); i++)
-    if (has_in(n, i)) return "with inputs that the kernels do not have";
+    if (has_in(n, i)) return REASON("the inputs up to the weights of experts", "{inputs}");
   for (int i = 0; i < LAYERS; i++) {
     const char *why = i == FC3 && !has_in(n, slots_of(n)[FC3].w) ? NULL : takes_layer(n, i);
     if (why) return why;

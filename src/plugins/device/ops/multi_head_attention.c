@@ -17,17 +17,19 @@ static uint32_t out_of(const dev_node *n, size_t i) {
 
 static const char *takes(const dev_node *n) {
   uint32_t dtype = dev_in_dtype(n, Q);
-  if (dtype != OX_F32 && dtype != OX_F16) return "not of float32 or float16";
+  if (dtype != OX_F32 && dtype != OX_F16) return REASON("float32 or float16", "{0}");
   const size_t reals[] = {K, V, BIAS, PAST_K, PAST_V};
   for (size_t i = 0; i < OX_COUNT(reals); i++)
     if (has_in(n, reals[i]) && (dev_in_dtype(n, reals[i]) != dtype || dev_in_rank(n, reals[i]) < 0))
-      return "of two types, or of unknown rank";
-  if (has_in(n, PAST_LEN) || has_in(n, INDIRECTION)) return "with beams, or a past of its own length";
-  if (has_in(n, PAST_K) != has_in(n, PAST_V)) return "with half a past";
-  if (out_of(n, QK) != UINT32_MAX) return "whose scores somebody wants";
+      return REASON("one type and known ranks", "{inputs}");
+  if (has_in(n, PAST_LEN) || has_in(n, INDIRECTION))
+    return REASON("no beams, and a past of the cache's length", "{inputs}");
+  if (has_in(n, PAST_K) != has_in(n, PAST_V)) return REASON("a past of keys and values", "{6}, {7}");
+  if (out_of(n, QK) != UINT32_MAX) return REASON("no scores as output", "{>3}");
   int q = dev_in_rank(n, Q), k = has_in(n, K) ? dev_in_rank(n, K) : 0, v = has_in(n, V) ? dev_in_rank(n, V) : 0;
   bool fits = (q == 5 && !k && !v) || (q == 3 && ((k == 5 && !v) || (k == v && (k == 3 || k == 4))));
-  return fits ? dev_multi_head_masks(n, MASK, ADD) : "of ranks that do not fit";
+  return fits ? dev_multi_head_masks(n, MASK, ADD)
+              : REASON("queries, keys and values of 3 axes, or packed in 5", "{0}, {1}, {2}");
 }
 
 static size_t item(const dev_multi_head *m) { return m->dtype == OX_F16 ? 2 : 4; }

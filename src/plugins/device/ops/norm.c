@@ -15,16 +15,18 @@ static const char *takes(const dev_node *n) {
   const char *why = dev_takes_real(n, is_layer(n) ? 1 : 3, OX_MAX_RANK);
   if (why) return why;
   for (size_t i = 1; i < n->host->node_out_count(n->graph, n->index); i++)
-    if (dev_out(n, i) != UINT32_MAX) return "with a second output";
+    if (dev_out(n, i) != UINT32_MAX) return REASON("one output", "{>1}, {>2}");
   if (!is_layer(n)) return NULL;
   int axis = dev_axis(dev_attr_int(n, "axis", -1), dev_in_rank(n, 0));
-  if (axis < 0 || dev_in_rank(n, 1) != dev_in_rank(n, 0) - axis) return "with a scale that is broadcast";
+  if (axis < 0 || dev_in_rank(n, 1) != dev_in_rank(n, 0) - axis)
+    return REASON("a scale of the shape that is normalized", "{0}, {1}, {axis=-1}");
   for (int d = axis; d < dev_in_rank(n, 0); d++) { /* shapes must be equal, as far as they are known */
     int64_t x = dev_in_dim(n, 0, d), scale = dev_in_dim(n, 1, d - axis);
-    if (scale < 0 || (scale == 1 && x != 1)) return "with a scale that is broadcast";
+    if (scale < 0 || (scale == 1 && x != 1))
+      return REASON("a scale of the shape that is normalized", "{0}, {1}, {axis=-1}");
     if (dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX &&
         (dev_in_rank(n, 2) != dev_in_rank(n, 1) || dev_in_dim(n, 2, d - axis) != scale))
-      return "with a bias that is broadcast";
+      return REASON("a bias of the scale's shape", "{1}, {2}");
   }
   return NULL;
 }

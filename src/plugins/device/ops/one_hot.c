@@ -5,9 +5,10 @@
 
 static const char *takes(const dev_node *n) {
   uint32_t index = dev_in_dtype(n, 0);
-  if (index != OX_I64 && index != OX_I32) return "with indices of another type";
-  if (!dev_in_constant(n, 1)) return "depth is not constant";
-  if (dev_in_rank(n, 0) < 0 || !dev_element_bytes(dev_in_dtype(n, 2))) return "of a type that the kernels do not have";
+  if (index != OX_I64 && index != OX_I32) return REASON("indices of int32 or int64", "{0}");
+  if (!dev_in_constant(n, 1)) return REASON("a constant depth", "{1}");
+  if (dev_in_rank(n, 0) < 0 || !dev_element_bytes(dev_in_dtype(n, 2)))
+    return REASON("a known rank, and values of 8, 16, 32 or 64 bits, or bool", "{0}, {2}");
   return NULL;
 }
 

@@ -27,11 +27,14 @@ static const char *takes(const dev_node *n) {
   amounts a;
   const char *why = dev_takes_data(n, 0, MOVE_DIMS);
   if (why) return why;
-  if (dev_node_version(n) < 11 && dev_in_dtype(n, 0) != OX_F32) return "of an old version, and not of float32";
-  if (has_in(n, 2) && !dev_in_constant(n, 2)) return "the value is not constant";
+  if (dev_node_version(n) < 11 && dev_in_dtype(n, 0) != OX_F32)
+    return REASON("opset 11 or later, or float32", "{op}, {0}");
+  if (has_in(n, 2) && !dev_in_constant(n, 2)) return REASON("a constant number to pad with", "{2}");
   if (dev_node_version(n) >= 11)
-    return dev_in_host(n, 1) && (!has_in(n, 3) || dev_in_host(n, 3)) ? NULL : "amounts are not known before the run";
-  return read_amounts(n, dev_in_rank(n, 0), &a) ? NULL : "amounts are not constant";
+    return dev_in_host(n, 1) && (!has_in(n, 3) || dev_in_host(n, 3))
+               ? NULL
+               : REASON("pads and axes that are known before the run", "{1}, {3}");
+  return read_amounts(n, dev_in_rank(n, 0), &a) ? NULL : REASON("constant pads", "{pads}, {1}");
 }
 
 static void read_value(const dev_node *n, int bytes, pad_params *out) {

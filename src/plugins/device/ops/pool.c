@@ -21,10 +21,11 @@ static bool has_indices(const dev_node *n) {
 }
 
 static const char *takes(const dev_node *n) {
-  if (has_indices(n) && (of_bytes(n) || dev_attr_int(n, "storage_order", 0))) return "with indices of another order";
-  if (is_norm(n) && power_of(n) <= 0.0f) return "of a power that the kernels do not have";
+  if (has_indices(n) && (of_bytes(n) || dev_attr_int(n, "storage_order", 0)))
+    return REASON("indices of floats in row-major order", "{storage_order=0}, {0}");
+  if (is_norm(n) && power_of(n) <= 0.0f) return REASON("a p above 0", "{p=2}");
   if (!of_bytes(n)) return dev_takes_real(n, 3, 5);
-  return dev_in_rank(n, 0) < 3 || dev_in_rank(n, 0) > 5 ? "of a rank that the kernels do not have" : NULL;
+  return dev_in_rank(n, 0) < 3 || dev_in_rank(n, 0) > 5 ? REASON("3 to 5 axes", "{0}") : NULL;
 }
 
 void dev_pool_window(const dev_window *w, pool_params *out) {

@@ -21,8 +21,8 @@ static const char *takes(const dev_node *n) {
   const char *why = dev_q_takes(n, in);
   if (why) return why;
   int rank = dev_in_rank(n, in->x);
-  if (rank < 3 || rank > 5) return "of a rank that the kernels do not have";
-  return dev_in_rank(n, in->w) == rank ? NULL : "weights of another rank than X";
+  if (rank < 3 || rank > 5) return REASON("3 to 5 axes", "{inputs}");
+  return dev_in_rank(n, in->w) == rank ? NULL : REASON("weights of the input's rank", "{inputs}");
 }
 
 static void fill(const dev_window *w, qconv_params *q) {

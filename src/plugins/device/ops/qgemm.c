@@ -17,7 +17,7 @@ static const dev_q_inputs *inputs_of(const dev_node *n) {
 }
 
 static const char *takes(const dev_node *n) {
-  if (dev_attr_int(n, "transA", 0)) return "of a transposed A";
+  if (dev_attr_int(n, "transA", 0)) return REASON("an A that is not transposed", "{transA}");
   return dev_q_matmul_takes(n, inputs_of(n));
 }
 

@@ -17,8 +17,9 @@ static const char *takes(const dev_node *n) {
     bool scale = i >= data ? (i - data) % 3 == 1 : i == 0;
     if (is_binary(n) && i >= 6) scale = i == 6;
     if (!is_binary(n) && data == 0 && i >= 3) scale = i == 3;
-    if (scale ? dev_in_dtype(n, i) != OX_F32 : !is_byte(dev_in_dtype(n, i))) return "not of 8-bit integers";
-    if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return "of a rank that the kernels do not have";
+    if (scale ? dev_in_dtype(n, i) != OX_F32 : !is_byte(dev_in_dtype(n, i)))
+      return REASON("8-bit integers with scales of float32", "{inputs}");
+    if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return REASON("known ranks of at most 8", "{inputs}");
   }
   return NULL;
 }

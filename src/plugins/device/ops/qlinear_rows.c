@@ -19,8 +19,8 @@ static const char *takes(const dev_node *n) {
     uint32_t dtype = dev_q_has(n, i) ? dev_in_dtype(n, i) : OX_UNDEFINED;
     if (kinds[i] == 'z' && !dev_q_has(n, i)) continue;
     if (kinds[i] == 's' ? dtype != OX_F32 : kinds[i] == 'c' ? dtype != OX_BOOL : !is_byte(dtype))
-      return "not of 8-bit integers with a scale";
-    if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return "of a rank that the kernels do not have";
+      return REASON("8-bit integers with scales of float32", "{inputs}");
+    if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return REASON("known ranks of at most 8", "{inputs}");
   }
   return NULL;
 }

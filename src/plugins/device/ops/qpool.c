@@ -9,9 +9,10 @@ static bool is_maximum(const dev_node *n) { return strcmp(dev_node_op(n), "NhwcM
 
 static const char *takes(const dev_node *n) {
   uint32_t dtype = dev_in_dtype(n, 0);
-  if (dtype != OX_U8 && dtype != OX_I8) return "not of 8-bit integers";
-  if (!is_maximum(n) && dev_attr_int(n, "ceil_mode", 0)) return "of a size that is rounded up";
-  return dev_in_rank(n, 0) < 3 || dev_in_rank(n, 0) > 5 ? "of a rank that the kernels do not have" : NULL;
+  if (dtype != OX_U8 && dtype != OX_I8) return REASON("8-bit integers", "{0}");
+  if (!is_maximum(n) && dev_attr_int(n, "ceil_mode", 0))
+    return REASON("an output size that is rounded down", "{ceil_mode}");
+  return dev_in_rank(n, 0) < 3 || dev_in_rank(n, 0) > 5 ? REASON("3 to 5 axes", "{0}") : NULL;
 }
 
 /* Reads the window and strides, with channels first or last. */

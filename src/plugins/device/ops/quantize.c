@@ -18,23 +18,25 @@ static int kind_of(uint32_t dtype) {
 static const char *takes(const dev_node *n) {
   if (is_op(n, "DynamicQuantizeLinear")) {
     for (size_t i = 0; i < 3; i++)
-      if (dev_out(n, i) == UINT32_MAX) return "with an output that nobody wants";
-    return dev_in_dtype(n, 0) == OX_F32 ? NULL : "not of float32";
+      if (dev_out(n, i) == UINT32_MAX) return REASON("readers of all outputs", "{>0}, {>1}, {>2}");
+    return dev_in_dtype(n, 0) == OX_F32 ? NULL : REASON("float32", "{0}");
   }
   bool quantize = is_op(n, "QuantizeLinear");
   uint32_t real = dev_in_dtype(n, quantize ? 0 : 1);
-  if (!is_real(real) || dev_in_dtype(n, 1) != real) return "not of float32 or float16";
-  if (dev_attr_int(n, "block_size", 0)) return "in blocks";
+  if (!is_real(real) || dev_in_dtype(n, 1) != real)
+    return REASON("float32 or float16, the scale's as well", "{0}, {1}");
+  if (dev_attr_int(n, "block_size", 0)) return REASON("no blocks", "{block_size}");
   if (dev_attr_int(n, "precision", 0) || (!quantize && dev_attr_int(n, "output_dtype", 0)))
-    return "with types of its own";
+    return REASON("the types of its inputs", "{precision=0}, {output_dtype=0}");
   int kind = quantize ? has_in(n, 2) ? kind_of(dev_in_dtype(n, 2)) : QUANT_U8 : kind_of(dev_in_dtype(n, 0));
   int64_t output = dev_attr_int(n, "output_dtype", 0);
   if (quantize && output && output != (has_in(n, 2) ? (int64_t)dev_in_dtype(n, 2) : OX_U8))
-    return "with types of its own";
-  if (kind < 0 || (quantize && kind == QUANT_I32)) return "not of 8-bit integers";
-  if (has_in(n, 2) && !quantize && dev_in_dtype(n, 2) != dev_in_dtype(n, 0)) return "zero points of another type";
-  if (dev_in_rank(n, 1) < 0 || dev_in_rank(n, 1) > 1) return "in blocks";
-  return dev_in_rank(n, 0) < 0 ? "of unknown rank" : NULL;
+    return REASON("an output_dtype that is the zero point's", "{output_dtype}, {2}");
+  if (kind < 0 || (quantize && kind == QUANT_I32)) return REASON("8-bit integers", "{inputs}");
+  if (has_in(n, 2) && !quantize && dev_in_dtype(n, 2) != dev_in_dtype(n, 0))
+    return REASON("zero points of the integers' type", "{0}, {2}");
+  if (dev_in_rank(n, 1) < 0 || dev_in_rank(n, 1) > 1) return REASON("scales of at most one axis", "{1}");
+  return dev_in_rank(n, 0) < 0 ? REASON("a known rank", "{0}") : NULL;
 }
 
 static ox_status *emit_linear(dev_plan *p, const dev_node *n) {

@@ -95,11 +95,13 @@ bool dev_recurrent_read(const dev_node *n, int cell, recurrent_params *out) {
 static const char *takes(const dev_node *n) {
   recurrent_params p;
   uint32_t dtype = dev_in_dtype(n, X);
-  if (dtype != OX_F32 && dtype != OX_F16) return "not of float32 or float16";
+  if (dtype != OX_F32 && dtype != OX_F16) return REASON("float32 or float16", "{0}");
   for (size_t i = 0; i < dev_in_count(n); i++) /* ranks are fixed by the standard; shapes are checked in a plan */
-    if (dev_recurrent_has(n, i) && i != LENS && dev_in_dtype(n, i) != dtype) return "of two types";
-  if (dev_recurrent_has(n, LENS) && dev_in_dtype(n, LENS) != OX_I32) return "lengths of another type";
-  return dev_recurrent_read(n, cell_of(n), &p) ? NULL : "with an activation that the kernels do not have";
+    if (dev_recurrent_has(n, i) && i != LENS && dev_in_dtype(n, i) != dtype) return REASON("one type", "{inputs}");
+  if (dev_recurrent_has(n, LENS) && dev_in_dtype(n, LENS) != OX_I32) return REASON("lengths of int32", "{4}");
+  return dev_recurrent_read(n, cell_of(n), &p)
+             ? NULL
+             : REASON("activations that its kernels have, and a layout of 0", "{activations}, {layout=0}");
 }
 
 /* ---- launches ---- */

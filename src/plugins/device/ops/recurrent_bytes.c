@@ -20,17 +20,20 @@ static const char *takes(const dev_node *n) {
                                  DEV_RECURRENT_P, W_SCALE,         R_SCALE};
   recurrent_params q;
   for (size_t i = 0; i < DEV_LENGTH(reals); i++)
-    if (dev_recurrent_has(n, reals[i]) && dev_in_dtype(n, reals[i]) != OX_F32) return "not of float32";
+    if (dev_recurrent_has(n, reals[i]) && dev_in_dtype(n, reals[i]) != OX_F32)
+      return REASON("float32 beside its weights", "{inputs}");
   for (size_t i = W_SCALE; i <= R_ZERO; i++)
-    if (!dev_recurrent_has(n, i)) return "without scales and zero points";
+    if (!dev_recurrent_has(n, i)) return REASON("scales and zero points of the weights", "{inputs}");
   uint32_t dtype = dev_in_dtype(n, DEV_RECURRENT_W);
-  if (dtype != OX_U8 && dtype != OX_I8) return "not of 8-bit integers";
+  if (dtype != OX_U8 && dtype != OX_I8) return REASON("weights of 8-bit integers", "{1}, {2}");
   if (dev_in_dtype(n, W_ZERO) != dtype || dev_in_dtype(n, DEV_RECURRENT_R) != dev_in_dtype(n, R_ZERO) ||
       (dev_in_dtype(n, R_ZERO) != OX_U8 && dev_in_dtype(n, R_ZERO) != OX_I8))
-    return "zero points that the kernels do not have";
+    return REASON("zero points of the weights' type", "{inputs}");
   if (dev_recurrent_has(n, DEV_RECURRENT_LENS) && dev_in_dtype(n, DEV_RECURRENT_LENS) != OX_I32)
-    return "lengths of another type";
-  return dev_recurrent_read(n, RECURRENT_LSTM, &q) ? NULL : "with an activation that the kernels do not have";
+    return REASON("lengths of int32", "{4}");
+  return dev_recurrent_read(n, RECURRENT_LSTM, &q)
+             ? NULL
+             : REASON("activations that its kernels have, and a layout of 0", "{activations}, {layout=0}");
 }
 
 /* ---- weights and the inputs' product ---- */

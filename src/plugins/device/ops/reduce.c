@@ -61,7 +61,8 @@ static bool is_integer(uint32_t dtype) { return dtype == OX_I32 || dtype == OX_I
 
 static const char *takes_integers(const dev_node *n) {
   int op = kinds[kind_of(n)].op;
-  if (op != REDUCE_SUM && op != REDUCE_MAX && op != REDUCE_MIN && op != REDUCE_PROD) return "not of floats";
+  if (op != REDUCE_SUM && op != REDUCE_MAX && op != REDUCE_MIN && op != REDUCE_PROD)
+    return REASON("floats, or a sum, product, largest or smallest of integers", "{op}, {0}");
   return dev_takes_data(n, 0, MOST_RANK);
 }
 
@@ -69,7 +70,7 @@ static const char *takes(const dev_node *n) {
   uint32_t gone;
   const char *why = is_integer(dev_in_dtype(n, 0)) ? takes_integers(n) : dev_takes_real(n, 0, MOST_RANK);
   if (why) return why;
-  return gone_axes(n, dev_in_rank(n, 0), &gone) ? NULL : "axes are not constant";
+  return gone_axes(n, dev_in_rank(n, 0), &gone) ? NULL : REASON("constant axes", "{1}");
 }
 
 /* Sets kept and reduced axes; adjacent ones of the same kind are merged. */

@@ -33,15 +33,15 @@ static const char *read_axes(const dev_node *n, int rank, plan_axes *out) {
   bool scaled = has_in(n, at) && (!dev_in_constant(n, at) || dev_in_constant(n, at)->bytes > 0);
   if (scaled) {
     count = in_floats(n, at, scales, OX_MAX_RANK);
-    if (count != n_axes) return "scales are not constant";
+    if (count != n_axes) return REASON("constant scales, one for each axis", "{1}, {2}");
   } else if (is_old(n) || dev_in_ints(n, 3, sizes, OX_MAX_RANK) != (size_t)n_axes) {
-    return "sizes are not constant";
+    return REASON("constant scales or sizes", "{inputs}");
   }
   bool crop = !is_old(n) && dev_attr_is(n, "coordinate_transformation_mode", "tf_crop_and_resize", "half_pixel");
-  if (crop && in_floats(n, 1, region, 2 * OX_MAX_RANK) != 2 * n_axes) return "the region is not constant";
+  if (crop && in_floats(n, 1, region, 2 * OX_MAX_RANK) != 2 * n_axes) return REASON("a constant region", "{1}");
   for (int i = 0; i < n_axes; i++) {
     int d = dev_axis(axes[i], rank);
-    if (d < 0) return "there is no such axis";
+    if (d < 0) return REASON("axes of the input", "{axes}, {0}");
     if (scaled) out->scale[d] = scales[i];
     if (crop) out->first[d] = region[i], out->last[d] = region[n_axes + i];
   }
@@ -50,11 +50,12 @@ static const char *read_axes(const dev_node *n, int rank, plan_axes *out) {
 
 static const char *takes(const dev_node *n) {
   plan_axes axes;
-  if (dev_in_dtype(n, 0) != OX_F32 && dev_in_dtype(n, 0) != OX_F16) return "not of float32 or float16";
-  if (dev_in_rank(n, 0) < 1) return "of unknown rank";
-  if (strcmp(dev_node_op(n), "Upsample") == 0 && dev_node_version(n) < 9) return "scales are an attribute";
-  if (dev_attr_int(n, "antialias", 0)) return "with antialias";
-  if (!dev_attr_is(n, "keep_aspect_ratio_policy", "stretch", "stretch")) return "keeps the ratio of sides";
+  if (dev_in_dtype(n, 0) != OX_F32 && dev_in_dtype(n, 0) != OX_F16) return REASON("float32 or float16", "{0}");
+  if (dev_in_rank(n, 0) < 1) return REASON("a known rank of 1 or more", "{0}");
+  if (strcmp(dev_node_op(n), "Upsample") == 0 && dev_node_version(n) < 9) return REASON("opset 9 or later", "{op}");
+  if (dev_attr_int(n, "antialias", 0)) return REASON("no antialias", "{antialias}");
+  if (!dev_attr_is(n, "keep_aspect_ratio_policy", "stretch", "stretch"))
+    return REASON("the policy stretch", "{keep_aspect_ratio_policy}");
   return read_axes(n, dev_in_rank(n, 0), &axes);
 }
 

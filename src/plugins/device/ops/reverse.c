@@ -4,8 +4,8 @@
 #include "plugins/device/move.h"
 
 static const char *takes(const dev_node *n) {
-  if (dev_in_rank(n, 0) < 2 || dev_in_rank(n, 1) != 1) return "of unknown rank";
-  return dev_in_dtype(n, 1) == OX_I64 ? dev_takes_data(n, 0, OX_MAX_RANK) : "with lengths of another type";
+  if (dev_in_rank(n, 0) < 2 || dev_in_rank(n, 1) != 1) return REASON("2 or more axes, and lengths of one", "{0}, {1}");
+  return dev_in_dtype(n, 1) == OX_I64 ? dev_takes_data(n, 0, OX_MAX_RANK) : REASON("lengths of int64", "{1}");
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

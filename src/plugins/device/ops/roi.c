@@ -12,23 +12,24 @@ static bool is_pool(const dev_node *n) { return strcmp(dev_node_op(n), "MaxRoiPo
 
 static const char *takes_crop(const dev_node *n) {
   int64_t size[2];
-  if (dev_in_dtype(n, 2) != OX_I32) return "numbers of images of another type";
-  if (dev_in_ints(n, 3, size, 2) != 2) return "crop_size is not constant";
+  if (dev_in_dtype(n, 2) != OX_I32) return REASON("image numbers of int32", "{2}");
+  if (dev_in_ints(n, 3, size, 2) != 2) return REASON("a constant crop_size", "{3}");
   return dev_attr_is(n, "mode", "bilinear", "bilinear") || dev_attr_is(n, "mode", "nearest", "bilinear")
              ? NULL
-             : "a mode of its own";
+             : REASON("the mode bilinear or nearest", "{mode}");
 }
 
 static const char *takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 4, 4);
   if (why) return why;
-  if (dev_in_rank(n, 1) != 2) return "regions of unknown rank";
+  if (dev_in_rank(n, 1) != 2) return REASON("regions of 2 axes", "{1}");
   if (is_crop(n)) return takes_crop(n);
   if (is_pool(n)) return NULL;
-  if (dev_in_dtype(n, 2) != OX_I64) return "numbers of images of another type";
-  if (!dev_attr_is(n, "mode", "avg", "avg") && !dev_attr_is(n, "mode", "max", "avg")) return "a mode of its own";
+  if (dev_in_dtype(n, 2) != OX_I64) return REASON("image numbers of int64", "{2}");
+  if (!dev_attr_is(n, "mode", "avg", "avg") && !dev_attr_is(n, "mode", "max", "avg"))
+    return REASON("the mode avg or max", "{mode}");
   int64_t samples = dev_attr_int(n, "sampling_ratio", 0);
-  return samples < 0 || samples > MOST_SAMPLES ? "with more samples than the kernels take" : NULL;
+  return samples < 0 || samples > MOST_SAMPLES ? REASON("a sampling_ratio from 0 to 64", "{sampling_ratio}") : NULL;
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

@@ -16,18 +16,20 @@ static const char *takes_positions(const dev_node *n) {
   int rank = dev_in_rank(n, positions_at(n));
   if (!has_positions(n)) return NULL;
   bool fits = rank == 2 || (is_ms(n) && rank == 1 && dev_in_dim(n, positions_at(n), 0) == 1);
-  return fits && dev_in_dtype(n, positions_at(n)) == OX_I64 ? NULL : "positions of another form";
+  return fits && dev_in_dtype(n, positions_at(n)) == OX_I64 ? NULL
+                                                            : REASON("positions of int64, of 2 axes", "{inputs}");
 }
 
 static const char *takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 3, 4);
   if (why) return why;
-  if (dev_in_rank(n, 0) == 3 && dev_attr_int(n, "num_heads", 0) < 1) return "of three axes, without num_heads";
+  if (dev_in_rank(n, 0) == 3 && dev_attr_int(n, "num_heads", 0) < 1)
+    return REASON("num_heads beside 3 axes", "{num_heads}, {0}");
   if ((why = takes_positions(n)) != NULL) return why;
   size_t at = cosines_at(n);
   return dev_in_rank(n, at) == (has_positions(n) ? 2 : 3) && dev_in_rank(n, at + 1) == dev_in_rank(n, at)
              ? NULL
-             : "caches of another rank";
+             : REASON("caches of 2 axes beside positions, of 3 without", "{inputs}");
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

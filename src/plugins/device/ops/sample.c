@@ -27,7 +27,7 @@ static const char *takes(const dev_node *n) {
   sample_params q;
   const char *why = dev_takes_real(n, 3, 5);
   if (why) return why;
-  return read_modes(n, &q) ? NULL : "with a mode that the kernels do not have";
+  return read_modes(n, &q) ? NULL : REASON("a mode that its kernels have", "{mode}, {padding_mode}");
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

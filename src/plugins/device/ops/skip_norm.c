@@ -18,17 +18,18 @@ static uint32_t out_of(const dev_node *n, size_t i) {
 static const char *takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 2, 3);
   if (why) return why;
-  if (out_of(n, MEAN) != UINT32_MAX || out_of(n, INVERSE) != UINT32_MAX) return "with mean or deviation";
+  if (out_of(n, MEAN) != UINT32_MAX || out_of(n, INVERSE) != UINT32_MAX)
+    return REASON("neither mean nor deviation as outputs", "{>1}, {>2}");
   int64_t width = dev_in_dim(n, X, dev_in_rank(n, X) - 1);
   for (size_t i = SCALE; i < dev_in_count(n); i++)
     if (has_in(n, i) && (dev_in_rank(n, i) != 1 || width < 0 || dev_in_dim(n, i, 0) != width))
-      return "with a scale or bias that is broadcast";
+      return REASON("a scale and biases as long as the last axis", "{inputs}");
   int shift = dev_in_rank(n, X) - dev_in_rank(n, SKIP); /* SKIP has the shape of X, or of its last axes */
   for (int d = 0; d < dev_in_rank(n, SKIP); d++) {
     int64_t x = shift < 0 ? -1 : dev_in_dim(n, X, d + shift), skip = dev_in_dim(n, SKIP, d);
     bool batch = d + shift == 0 && dev_in_rank(n, X) == 3;
     if (shift < 0 || (x != skip && !(batch && skip == 1)) || (skip == 1 && x != 1 && !batch))
-      return "with a residual that is broadcast";
+      return REASON("a residual of the input's shape", "{0}, {1}");
   }
   return NULL;
 }

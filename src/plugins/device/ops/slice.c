@@ -25,8 +25,9 @@ static const char *takes(const dev_node *n) {
   const char *why = dev_takes_data(n, 0, 8);
   if (why) return why;
   for (size_t i = 1; i < dev_in_count(n) && dev_node_version(n) >= 10; i++)
-    if (dev_in(n, i) != UINT32_MAX && !dev_in_host(n, i)) return "bounds are not known before the run";
-  return dev_node_version(n) >= 10 || read_bounds(n, &b) ? NULL : "bounds are not constant";
+    if (dev_in(n, i) != UINT32_MAX && !dev_in_host(n, i))
+      return REASON("bounds that are known before the run", "{inputs}");
+  return dev_node_version(n) >= 10 || read_bounds(n, &b) ? NULL : REASON("constant bounds", "{starts}, {ends}, {axes}");
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

@@ -7,10 +7,11 @@ static const char *takes(const dev_node *n) {
   int64_t k;
   const char *why = dev_takes_real(n, 1, OX_MAX_RANK);
   if (why) return why;
-  if (dev_node_version(n) < 10 || dev_in_ints(n, 1, &k, 1) != 1) return "k is not constant";
-  if (k < 0 || k > TOPK_MOST) return "k is more than the kernel sorts";
+  if (dev_node_version(n) < 10 || dev_in_ints(n, 1, &k, 1) != 1)
+    return REASON("a constant k, as of opset 10", "{1}, {op}");
+  if (k < 0 || k > TOPK_MOST) return REASON("a k of at most 1024", "{1}");
   for (size_t i = 0; i < 2; i++)
-    if (dev_out(n, i) == UINT32_MAX) return "with an output that nobody wants";
+    if (dev_out(n, i) == UINT32_MAX) return REASON("readers of both outputs", "{>0}, {>1}");
   return NULL;
 }
 

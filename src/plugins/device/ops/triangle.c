@@ -7,8 +7,8 @@ static bool has_k(const dev_node *n) { return dev_in_count(n) > 1 && dev_in(n, 1
 
 static const char *takes(const dev_node *n) {
   int64_t k;
-  if (has_k(n) && dev_in_ints(n, 1, &k, 1) != 1) return "k is not constant";
-  return dev_in_rank(n, 0) < 2 ? "of a rank that the kernels do not have" : dev_takes_data(n, 0, OX_MAX_RANK);
+  if (has_k(n) && dev_in_ints(n, 1, &k, 1) != 1) return REASON("a constant k", "{1}");
+  return dev_in_rank(n, 0) < 2 ? REASON("2 or more axes", "{0}") : dev_takes_data(n, 0, OX_MAX_RANK);
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

@@ -6,9 +6,12 @@
 
 static const char *takes(const dev_node *n) {
   uint32_t dtype = dev_in_dtype(n, 0);
-  if (dtype != OX_F32 && dtype != OX_F16) return "not of float32 or float16";
-  if (dev_in_rank(n, 0) < 3 || dev_in_dtype(n, 1) != OX_I64) return "of unknown rank";
-  return dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX ? "with an output shape of its own" : NULL;
+  if (dtype != OX_F32 && dtype != OX_F16) return REASON("float32 or float16", "{0}");
+  if (dev_in_rank(n, 0) < 3 || dev_in_dtype(n, 1) != OX_I64)
+    return REASON("3 or more axes, and indices of int64", "{0}, {1}");
+  return dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX
+             ? REASON("an output whose shape follows from the window", "{2}")
+             : NULL;
 }
 
 static ox_status *emit_zeros(dev_plan *p, uint32_t y, bool half) {

@@ -11,11 +11,12 @@ static const char *takes(const dev_node *n) {
   const char *op = dev_node_op(n), *why = is_real(n) ? NULL : dev_takes_data(n, 0, OX_MAX_RANK);
   if (why) return why;
   if (strcmp(op, "Dropout") == 0) {
-    if (n->host->node_out_count(n->graph, n->index) > 1 && dev_out(n, 1) != UINT32_MAX) return "with a mask";
-    return dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX ? "in training" : NULL;
+    if (n->host->node_out_count(n->graph, n->index) > 1 && dev_out(n, 1) != UINT32_MAX)
+      return REASON("no mask", "{>1}");
+    return dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX ? REASON("inference", "{2}") : NULL;
   }
   bool shaped = dev_in_count(n) > 1 && dev_in(n, 1) != UINT32_MAX;
-  return shaped && !dev_in_host(n, 1) ? "its shape is not constant" : NULL;
+  return shaped && !dev_in_host(n, 1) ? REASON("a shape that is known before the run", "{1}") : NULL;
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) { return dev_emit_view(p, dev_out(n, 0), dev_in(n, 0)); }
