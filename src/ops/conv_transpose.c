@@ -95,7 +95,7 @@ static size_t pack_all(const ox_deconv_axis *axis, int64_t *taps, int64_t groups
 }
 
 static bool by_cols(uint32_t dtype, int64_t groups, int64_t oc, const ox_deconv_axis *axis) {
-  return dtype == OX_F32 && groups == 1 && (oc <= OX_DECONV_FEW || ox_deconv_apart(axis));
+  return dtype == OX_F32 && groups == 1 && (oc <= OX_DECONV_FEW || ox_deconv_disjoint(axis));
 }
 
 static ox_status *load(ox_load_ctx *c) {

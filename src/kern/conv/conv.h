@@ -60,11 +60,11 @@ typedef enum ox_conv_mode {
 
 typedef struct ox_conv_planes {
   int64_t block[OX_CONV_AXES], n_block[OX_CONV_AXES]; /* extents of a block of outputs, number of blocks */
-  bool by_tap;                    /* taps are far apart: one plane per tap instead of one per phase of the strides */
-  int64_t n_planes[OX_CONV_AXES]; /* planes of a block, and their extents */
-  int64_t phase_len[OX_CONV_AXES];
-  int64_t tap_min[OX_CONV_AXES];
-  int64_t tile_ch;
+  bool by_tap;                     /* taps are far apart: one plane per tap instead of one per phase of the strides */
+  int64_t n_planes[OX_CONV_AXES];  /* planes of a block ... */
+  int64_t phase_len[OX_CONV_AXES]; /* ... and the extents of each */
+  int64_t tap_min[OX_CONV_AXES];   /* the smallest tap offset of each axis */
+  int64_t tile_ch;                 /* channels of a tile; 0: a tile is one block of one channel */
   int64_t slots, slot, flat_at; /* channels at a time; floats of scratch per channel; offset of the outputs in them */
   float lo, hi;                 /* bounds, applied when sums are stored */
   bool post;                    /* the activation is not a clamp: it is a pass of its own */
@@ -72,7 +72,7 @@ typedef struct ox_conv_planes {
   bool one_filter;              /* all channels share the weights of the first */
   float pad;                    /* the value outside the input */
   int32_t *tap_off;             /* [n_taps] into the phase planes */
-  bool by_row;
+  bool by_row; /* outputs are computed row by row into y; else as one long row in scratch, then copied */
 } ox_conv_planes;
 
 typedef struct ox_conv_pixels {
@@ -84,8 +84,8 @@ typedef struct ox_conv_pixels {
 typedef struct ox_conv_few {
   const ox_gemm_variant *v;
   bool direct;             /* X is B' */
-  int64_t tile_n, tiles_n; /* images */
-  int64_t tile_m, tiles_m; /* channels */
+  int64_t tile_n, tiles_n; /* images of a tile, tiles */
+  int64_t tile_m, tiles_m; /* output channels of a tile, tiles */
 } ox_conv_few;
 
 struct ox_conv_plan {
@@ -93,8 +93,8 @@ struct ox_conv_plan {
   const ox_conv_variant *v;
   ox_act act; /* after bias and residual */
   ox_conv_mode mode;
-  bool pointwise; /* B is the input itself */
-  int64_t k, pixels, in_pixels;
+  bool pointwise;               /* B is the input itself */
+  int64_t k, pixels, in_pixels; /* input channels x taps of a group; pixels of an output and of an input plane */
   union {
     ox_conv_planes planes;
     ox_conv_pixels product;

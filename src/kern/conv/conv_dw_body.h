@@ -11,8 +11,9 @@ OX_INLINE int64_t plane_begin(const ox_conv_plan *p, const int64_t *o0, int axis
   return o0[axis] * p->g.stride[axis] + (q->by_tap ? p->g.tap[axis][i] : q->tap_min[axis] + i);
 }
 
-/* Copies the part of the planes that is inside the input; |o0|: the block's first output. */
-OX_INLINE void fill_planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, int64_t s2) {
+/* Copies the part of the planes that is inside the input. |o0|: the block's first output; |s2|: the innermost stride,
+ * a constant where the compiler can use it. */
+OX_INLINE void copy_planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, int64_t s2) {
   const ox_conv_planes *q = &p->planes;
   const ox_conv_geom *g = &p->g;
   const int64_t *s = g->stride, *len = q->phase_len, *n = q->n_planes;
@@ -38,21 +39,25 @@ OX_INLINE void fill_planes(const ox_conv_plan *p, const float *x, const int64_t 
   }
 }
 
-static void planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, ox_conv_fill fill) {
+/* Writes what |fill| asks for of the planes of one channel's block. */
+static void fill_planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, ox_conv_fill fill) {
   const ox_conv_planes *q = &p->planes;
   const int64_t *s = p->g.stride, *len = q->phase_len, *n = q->n_planes;
   if (fill == OX_CONV_FILL_NONE) return;
   if (fill == OX_CONV_FILL_ALL)
     for (int64_t i = 0; i < n[0] * n[1] * n[2] * len[0] * len[1] * len[2]; i++) plane[i] = q->pad;
   if (s[2] == 1)
-    fill_planes(p, x, o0, plane, 1);
+    copy_planes(p, x, o0, plane, 1);
   else if (s[2] == 2)
-    fill_planes(p, x, o0, plane, 2);
+    copy_planes(p, x, o0, plane, 2);
   else
-    fill_planes(p, x, o0, plane, s[2]);
+    copy_planes(p, x, o0, plane, s[2]);
 }
 
 /* ---- taps ---- */
+
+/* |nv| vectors of outputs, |tail| lanes of the last one: the sum over taps of w[t] * src[off[t]], plus |bias| and |z|,
+ * clamped. */
 OX_INLINE void taps_step(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, vf32 bias,
                          const float *z, vf32 lo, vf32 hi, size_t tail, int nv) {
   vf32 acc[8];
@@ -69,6 +74,7 @@ OX_INLINE void taps_step(float *dst, const float *src, const int32_t *off, const
   }
 }
 
+/* |len| outputs that are contiguous, as are the inputs of each tap. */
 static void taps(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, float bias,
                  const float *z, float lo, float hi, size_t len) {
   vf32 b = vf32_splat(bias), l = vf32_splat(lo), h = vf32_splat(hi);
@@ -91,6 +97,7 @@ static void taps(float *dst, const float *src, const int32_t *off, const float *
 #undef CONV_TAPS
 }
 
+/* |nv| vectors of maxima over the taps; max(x, -infinity) first, so that a NaN is ignored. */
 OX_INLINE void max_step(float *dst, const float *src, const int32_t *off, size_t n_taps, size_t tail, int nv) {
   vf32 acc[4];
   OX_UNROLL for (int j = 0; j < nv; j++) acc[j] =
@@ -108,6 +115,7 @@ static void taps_max(float *dst, const float *src, const int32_t *off, size_t n_
 
 /* ---- a block ---- */
 
+/* |len| outputs of either kind; |clamped|: no residual follows, so the bounds apply now. */
 static void reduce_taps(const ox_conv_plan *p, float *dst, const float *src, const float *w, float bias, const float *z,
                         int64_t len, bool clamped) {
   const ox_conv_planes *q = &p->planes;
@@ -119,7 +127,8 @@ static void reduce_taps(const ox_conv_plan *p, float *dst, const float *src, con
     taps(dst, src, q->tap_off, w, n_taps, bias, z, lo, hi, (size_t)len);
 }
 
-/* Computes row by row into y, or the plane as one long row into |flat|, from which copy_rows copies the rows. */
+/* The block's outputs of one channel, |n| on each axis: row by row into y, or, where rows are narrow, as one long row
+ * into |flat|, from which copy_rows copies them. */
 static void block_taps(const ox_conv_plan *p, const float *src, float *flat, const float *w, float bias,
                        const int64_t *n, float *y, const float *z) {
   const ox_conv_planes *q = &p->planes;
@@ -149,7 +158,8 @@ static void copy_rows(const ox_conv_plan *p, const float *flat, const int64_t *n
     }
 }
 
-static void block_post(const ox_conv_plan *p, const int64_t *n, float *y) {
+/* Applies an activation that is no clamp to the block's outputs. */
+static void activate_block(const ox_conv_plan *p, const int64_t *n, float *y) {
   const ox_conv_geom *g = &p->g;
   if (n[1] == g->out[1] && n[2] == g->out[2]) { /* whole planes are contiguous */
     finish(&p->act, y, 0, NULL, NULL, 1, (size_t)(n[0] * n[1] * n[2]));
@@ -178,7 +188,7 @@ static void depthwise(const ox_conv_plan *p, const ox_conv_args *a, int64_t unit
   int64_t at = unit * p->pixels + (o0[0] * g->out[1] + o0[1]) * g->out[2] + o0[2], channel = unit % channels;
   const float *z = a->z ? a->z + at : NULL, *x = a->x + (g->oc == 1 ? unit : unit / g->oc) * p->in_pixels;
   float *y = a->y + at, *flat = scratch + q->flat_at;
-  for (int64_t i = 0; i < count; i++) planes(p, x + i * p->in_pixels, o0, scratch + i * q->slot, fill);
+  for (int64_t i = 0; i < count; i++) fill_planes(p, x + i * p->in_pixels, o0, scratch + i * q->slot, fill);
   for (int64_t i = 0; i < count; i++) {
     block_taps(p, scratch + i * q->slot, flat + i * q->slot, a->w + (q->one_filter ? 0 : channel * n_taps),
                a->bias ? a->bias[channel] : 0, n, y + i * p->pixels, z ? z + i * p->pixels : NULL);
@@ -186,5 +196,5 @@ static void depthwise(const ox_conv_plan *p, const ox_conv_args *a, int64_t unit
   }
   for (int64_t i = 0; i < count && !q->by_row; i++)
     copy_rows(p, flat + i * q->slot, n, y + i * p->pixels, z ? z + i * p->pixels : NULL);
-  for (int64_t i = 0; i < count && q->post; i++) block_post(p, n, y + i * p->pixels);
+  for (int64_t i = 0; i < count && q->post; i++) activate_block(p, n, y + i * p->pixels);
 }

@@ -46,12 +46,13 @@ OX_INLINE void row_copy(float *d, const float *s, int64_t first, int64_t n, int6
   zeros(d + hi, len - hi);
 }
 
-/* Consecutive output pixels of one output row. */
+/* |len| consecutive pixels of one output row; d, h, w: the first one's coordinates times the strides. */
 typedef struct seg {
-  int64_t d, h, w, len; /* d, h, w: scaled by the strides */
+  int64_t d, h, w, len;
 } seg;
 
-static size_t cut(const ox_conv_geom *g, int64_t p0, int64_t p1, seg *s) {
+/* Splits output pixels [p0, p1) at the ends of rows; returns the number of segments. */
+static size_t split_rows(const ox_conv_geom *g, int64_t p0, int64_t p1, seg *s) {
   size_t n = 0;
   while (p0 < p1) {
     int64_t r = p0 / g->out[2], w = p0 % g->out[2], len = OX_MIN(g->out[2] - w, p1 - p0);
@@ -61,7 +62,7 @@ static size_t cut(const ox_conv_geom *g, int64_t p0, int64_t p1, seg *s) {
   return n;
 }
 
-/* The input row that each seg reads for taps (td, th), whose coordinates are |d| and |h|; NULL: outside. */
+/* The input row that each segment reads for a tap at depth |d| and height |h|; NULL: outside. */
 OX_INLINE void seg_rows(const ox_conv_geom *g, const float *xc, int64_t d, int64_t h, const seg *segs, size_t n,
                         const float **rows) {
   for (size_t i = 0; i < n; i++) {
@@ -71,12 +72,14 @@ OX_INLINE void seg_rows(const ox_conv_geom *g, const float *xc, int64_t d, int64
   }
 }
 
+/* im2col: row k of B holds, for each output pixel, the input under tap (channel, td, th, tw) = k. |stride|: of the last
+ * axis, a constant where the compiler can use it. */
 OX_INLINE void gather_stride(const ox_conv_plan *p, const float *x, float *dst, size_t ld, int64_t k0, int64_t k1,
                              int64_t p0, int64_t p1, int64_t stride) {
   const ox_conv_geom *g = &p->g;
   seg segs[OX_CONV_GATHER];
   const float *rows[OX_CONV_GATHER];
-  size_t n = cut(g, p0, p1, segs), columns = OX_ROUND_UP((size_t)(p1 - p0), p->product.gemm.v->nr);
+  size_t n = split_rows(g, p0, p1, segs), columns = OX_ROUND_UP((size_t)(p1 - p0), p->product.gemm.v->nr);
   int64_t n_w = g->n_taps[2], n_h = g->n_taps[1], n_d = g->n_taps[0], width = g->in[2];
   if (k0 == k1) return; /* no taps at all */
   int64_t tw = k0 % n_w, th = k0 / n_w % n_h, td = k0 / n_w / n_h % n_d;

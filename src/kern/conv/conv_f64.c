@@ -8,6 +8,7 @@ static void add_tap(double *y, const double *x, double w, int64_t first, int64_t
   for (int64_t i = lo; i < len && first + i * stride < n; i++) y[i] += w * x[first + i * stride];
 }
 
+/* Adds one input plane, filtered, to one output plane. */
 static void add_channel(const ox_conv_geom *g, const double *x, const double *w, double *y) {
   for (int64_t d = 0; d < g->n_taps[0]; d++)
     for (int64_t h = 0; h < g->n_taps[1]; h++)

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/conv/conv_few.c - convolution to few pixels as the product of rows, one for each pixel, by W transposed: dot
- * products of rows that lie in memory as they are. The rows of all images meet a filter while it is in cache. */
+ * kern/conv/conv_few.c - convolution to few pixels: each pixel's inputs form a row, and each output is the dot product
+ * of such a row and a filter, both contiguous. Each filter is multiplied by the rows of all images of a tile in turn,
+ * so that it is read from memory once. */
 #include "kern/conv/conv_modes.h"
 
-enum { COLUMNS = 4, KC = 2048 /* 32 KB of W stay in L1 */, ROWS = 64 /* of a tile */ };
-static const double ns_per_mac = 2.0 / 100, ns_per_weight = 4.0 / 12; /* assumes 100 GFLOP/s and 12 GB/s a core */
+enum {
+  COLUMNS = 4, /* filters that few.v->dots multiplies at once */
+  KC = 2048,   /* of k at a time: COLUMNS x KC floats of W are 32 KB, which stay in L1 */
+  ROWS = 64    /* of a tile */
+};
+/* One multiply-add is 2 operations, one weight 4 bytes; assumes 100 GFLOP/s and 12 GB/s a core. */
+static const double ns_per_mac = 2.0 / 100, ns_per_weight = 4.0 / 12;
 
 void ox_conv_few_plan(ox_conv_plan *p, const ox_gemm_variant *v) {
   const ox_conv_geom *g = &p->g;
@@ -20,7 +26,7 @@ void ox_conv_few_plan(ox_conv_plan *p, const ox_gemm_variant *v) {
   p->n_tiles[p->n_stages - 1] = g->groups * q->tiles_n * q->tiles_m;
 }
 
-/* The row of one pixel: [group][image][pixel][k]. */
+/* Writes the row of one pixel; |tile| counts them as [group][image][pixel]. */
 void ox_conv_few_gather(const ox_conv_plan *p, const ox_conv_args *a, int64_t tile) {
   const ox_conv_geom *g = &p->g;
   int64_t px = tile % p->pixels, image = tile / p->pixels % g->batch, group = tile / p->pixels / g->batch;
@@ -40,13 +46,13 @@ void ox_conv_few_gather(const ox_conv_plan *p, const ox_conv_args *a, int64_t ti
       }
 }
 
-/* |rows| by |n| channels: sums [rows][COLUMNS]. */
+/* sums[rows][COLUMNS]: the dot products of |rows| rows of x and |n| filters. */
 static void dots(const ox_conv_plan *p, const float *x, ptrdiff_t x_rs, size_t rows, const float *w, size_t n,
                  float *sums) {
   const size_t k = (size_t)p->k, mr = p->few.v->mr;
   ox_gemm_tile t = {.a_rs = x_rs, .a_ks = 1, .b_ks = k, .n = n, .part_rs = COLUMNS};
   size_t k0 = 0;
-  do { /* once for k = 0 */
+  do { /* runs once even if k is 0, to write zeros */
     t.k = OX_MIN(k - k0, (size_t)KC), t.b = w + k0, t.add = k0 > 0;
     for (size_t r = 0; r < rows; r += mr) {
       t.a = x + (ptrdiff_t)r * x_rs + k0, t.m = OX_MIN(mr, rows - r), t.part = sums + r * COLUMNS;

@@ -7,7 +7,13 @@
 #include "base/cksize.h"
 #include "kern/variants.h"
 
-enum { MAX_TILE_PX = 192, TILE_MACS = 1 << 22, MAX_TAPS = OX_CONV_I8_TAPS };
+enum {
+  MIN_TILE_PX = 16, /* pixels of a tile of products, at least and at most */
+  MAX_TILE_PX = 192,
+  TILE_MACS = 1 << 22, /* multiply-adds of a tile, about */
+  MAC_COST = 16,       /* of one of a depthwise convolution, which does not use the 8-bit product */
+  MAX_TAPS = OX_CONV_I8_TAPS
+};
 
 OX_VARIANTS_SELECT(ox_conv_i8_variant, ox_conv_i8__, ox_conv_i8_select)
 
@@ -28,6 +34,15 @@ void ox_conv_i8_pack_panel(const ox_gemm_i8_variant *v, const void *w, bool w_si
   v->panel(temp, w_signed ? 0 : 128, 1, (ptrdiff_t)k, k, kp, (size_t)n, panels + (size_t)first * kp, sums);
 }
 
+/* Pixels of a tile, from the work of a pixel. */
+static int64_t tile_pixels(const ox_conv_i8_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  int64_t most = OX_MAX(p->pixels, 1);
+  if (p->depthwise) return OX_MIN(OX_MAX(TILE_MACS / MAC_COST / (p->taps * g->groups), 1), most);
+  int64_t px = TILE_MACS / OX_MAX(p->k * g->oc, 1);
+  return OX_MIN(OX_MIN(OX_MAX(px, MIN_TILE_PX), MAX_TILE_PX), most);
+}
+
 bool ox_conv_i8_plan_init(ox_conv_i8_plan *p, const ox_conv_geom *g, ox_isa have) {
   memset(p, 0, sizeof *p);
   p->g = *g, p->gemm = ox_gemm_i8_select(have), p->v = ox_conv_i8_select(have);
@@ -37,15 +52,10 @@ bool ox_conv_i8_plan_init(ox_conv_i8_plan *p, const ox_conv_geom *g, ox_isa have
   p->pointwise = g->groups == 1;
   for (int a = 0; a < OX_CONV_AXES; a++)
     p->pointwise &= g->n_taps[a] == 1 && g->tap[a][0] == 0 && g->stride[a] == 1 && g->in[a] == g->out[a];
-  p->neighbours = g->groups == 1;
-  for (int64_t i = 1; i < g->n_taps[2]; i++) p->neighbours &= g->tap[2][i] == g->tap[2][i - 1] + 1;
-  int64_t images = g->batch * (p->depthwise ? 1 : g->groups), macs = OX_MAX(p->k * g->oc, 1);
-  if (p->depthwise) macs = p->taps * g->groups * 4; /* without the 8-bit product a multiply-add counts four times */
-  p->tile_px = OX_MIN(OX_MAX(TILE_MACS / macs, 16), MAX_TILE_PX);
-  if (p->depthwise) p->tile_px = OX_MAX(TILE_MACS / 4 / macs, 1);
-  p->tile_px = OX_MIN(p->tile_px, OX_MAX(p->pixels, 1));
-  p->tiles_px = OX_CEIL_DIV(p->pixels, p->tile_px);
-  p->n_tiles = images * p->tiles_px;
+  p->adjacent = g->groups == 1;
+  for (int64_t i = 1; i < g->n_taps[2]; i++) p->adjacent &= g->tap[2][i] == g->tap[2][i - 1] + 1;
+  p->tile_px = tile_pixels(p), p->tiles_px = OX_CEIL_DIV(p->pixels, p->tile_px);
+  p->n_tiles = g->batch * (p->depthwise ? 1 : g->groups) * p->tiles_px;
   if (p->depthwise) return true;
   size_t rows = (size_t)p->tile_px, rest = (size_t)(p->pixels - (p->tiles_px - 1) * p->tile_px);
   if (p->pixels == 0) rest = 0;
@@ -84,7 +94,7 @@ static void tap_pixels(const ox_conv_geom *g, int64_t px, int64_t *at) {
     }
 }
 
-/* |n| bytes, often only a few: the last ones may be copied twice, nothing else is touched. */
+/* memcpy for |n| bytes, often only a few: the last piece overlaps the one before it instead of being shorter. */
 static void copy(uint8_t *to, const uint8_t *from, size_t n) {
   size_t i = 0;
   if (n >= 16) {
@@ -99,14 +109,15 @@ static void copy(uint8_t *to, const uint8_t *from, size_t n) {
   }
 }
 
-/* The bytes under the taps of one line of the image, NULL: outside, whose first tap lies at pixel |w|. */
+/* Copies the bytes under the taps of one row of the image; the first tap is at pixel |w|. |line| NULL: the row is
+ * outside the image. */
 static void gather_line(const ox_conv_i8_plan *p, const uint8_t *line, int64_t pitch, uint8_t pad, int64_t w,
                         uint8_t *to) {
   const ox_conv_geom *g = &p->g;
   int64_t n = g->ic, taps = g->n_taps[2], first = g->tap[2][0];
   if (!line) {
     memset(to, pad, (size_t)(taps * n));
-  } else if (p->neighbours) {
+  } else if (p->adjacent) {
     if (w >= 0 && w + taps <= g->in[2]) {
       copy(to, line + w * n, (size_t)(taps * n));
       return;
@@ -126,7 +137,7 @@ static void gather_line(const ox_conv_i8_plan *p, const uint8_t *line, int64_t p
   }
 }
 
-/* Rows of the product: the bytes under each tap, one after the other. */
+/* im2col: for each of the pixels [p0, p1) a row with the bytes under each tap, one after the other. */
 static void gather(const ox_conv_i8_plan *p, const uint8_t *x, int64_t pitch, uint8_t pad, int64_t p0, int64_t p1,
                    uint8_t *to) {
   const ox_conv_geom *g = &p->g;
@@ -146,6 +157,7 @@ static void gather(const ox_conv_i8_plan *p, const uint8_t *x, int64_t pitch, ui
   }
 }
 
+/* A tile of pixels of one image and group, by the 8-bit product. */
 static void product_tile(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, int64_t tile, uint8_t *scratch) {
   static const float one = 1;
   const ox_conv_geom *g = &p->g;
@@ -181,6 +193,7 @@ static void product_tile(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, int
   for (size_t i = 0; i < ox_gemm_i8_tiles(plan); i++) ox_gemm_i8_run(plan, &io, i, scratch + p->gather_bytes);
 }
 
+/* Lists the taps of pixel |px| that are inside the image, then computes all its channels. */
 static void depthwise_pixel(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, const uint8_t *x, int64_t px, void *y) {
   const ox_conv_geom *g = &p->g;
   const uint8_t *rows[MAX_TAPS];

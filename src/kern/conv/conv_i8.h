@@ -33,7 +33,7 @@ typedef struct ox_conv_i8_plan {
   const ox_gemm_i8_variant *gemm;
   const ox_conv_i8_variant *v;
   bool depthwise, pointwise;
-  bool neighbours; /* what the taps of a line read lies in a row */
+  bool adjacent; /* the taps of a row are adjacent pixels, so that their bytes are contiguous */
   int64_t taps, k, pixels, in_pixels, tile_px, tiles_px;
   ox_gemm_i8_plan whole, rest; /* products of a tile and of the last tile */
   size_t gather_bytes;

@@ -5,9 +5,9 @@
 
 #include "kern/conv/conv.h"
 
-enum { OX_CONV_TILES = 24 /* desired number: two threads then finish within 4 % of each other */ };
+enum { OX_CONV_TILES = 24 /* aimed at: a tile is then 4 % of the work, by which the last thread may be late */ };
 
-/* The number of units per tile, out of |n|, if a unit takes |unit_ns| and the whole convolution |total_ns|. */
+/* How many of the |n| units a tile should have, if a unit takes |unit_ns| and the whole convolution |total_ns|. */
 int64_t ox_conv_units_per_tile(double total_ns, double unit_ns, int64_t n);
 
 /* OX_CONV_DEPTHWISE. False: too large. */

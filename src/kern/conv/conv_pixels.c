@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/conv/conv_pixels.c - convolution as the product W B of kern/gemm, a column of B for each pixel of an image: W
- * where it lies, B as its panels are gathered from the image, or in place where the image is B. */
+ * kern/conv/conv_pixels.c - convolution as the matrix product W B (kern/gemm). Column i of B holds the inputs of output
+ * pixel i. W is read in place; panels of B are gathered from the image (im2col), or read in place where B is the image.
+ */
 #include "kern/conv/conv_modes.h"
 
 enum {
-  SHARED_PIXELS = 384, /* of fewer, panels are gathered once for all tiles of rows */
-  PART_FLOATS = 16384, /* that a tile gathers */
-  STRIPS = 5           /* of rows of a tile, at least */
+  SHARED_PIXELS = 384, /* up to so many pixels, B is gathered once and shared by all tiles of rows */
+  PART_FLOATS = 16384, /* of B that a tile of the gathering stage writes */
+  STRIPS = 5           /* strips of mr rows that a tile has at least */
 };
 
-/* The product, with fewer rows to a tile where there are few tiles and nothing is gathered again for it. */
-static void cut(ox_conv_plan *p, const ox_gemm_variant *v, ox_gemm_b mode) {
+/* Plans the product. Tiles get fewer rows if there are too few tiles for the threads, except where each tile would
+ * gather the same part of B again. */
+static void plan_product(ox_conv_plan *p, const ox_gemm_variant *v, ox_gemm_b mode) {
   ox_gemm_plan *g = &p->product.gemm;
   size_t outer = (size_t)(p->g.batch * p->g.groups), mr = v->mr;
   ox_gemm_plan_init(g, v, (size_t)p->g.oc, (size_t)p->pixels, (size_t)p->k, OX_F32, OX_F32, mode);
@@ -23,7 +25,7 @@ static void cut(ox_conv_plan *p, const ox_gemm_variant *v, ox_gemm_b mode) {
 void ox_conv_pixels_plan(ox_conv_plan *p, const ox_gemm_variant *v) {
   ox_conv_pixels *q = &p->product;
   int64_t outer = p->g.batch * p->g.groups;
-  cut(p, v, p->pointwise ? OX_GEMM_DIRECT : OX_GEMM_PACKED);
+  plan_product(p, v, p->pointwise ? OX_GEMM_DIRECT : OX_GEMM_PACKED);
   q->shared = !p->pointwise && q->gemm.mt > 1 && p->pixels <= SHARED_PIXELS;
   if (q->shared) {
     size_t k = (size_t)p->k, n = (size_t)p->pixels;
@@ -31,17 +33,19 @@ void ox_conv_pixels_plan(ox_conv_plan *p, const ox_gemm_variant *v) {
     p->n_stages = 2, p->n_tiles[0] = outer * (int64_t)ox_gemm_panels(v, n) * q->parts;
     p->shared_bytes = (size_t)outer * ox_gemm_b_bytes(v, k, n);
   } else if (!p->pointwise) {
-    cut(p, v, OX_GEMM_SOURCE);
+    plan_product(p, v, OX_GEMM_SOURCE);
   }
   p->n_tiles[p->n_stages - 1] = outer * (int64_t)ox_gemm_tiles(&q->gemm);
   p->scratch_bytes = q->gemm.scratch;
 }
 
+/* One image and group: the source of B. */
 typedef struct image {
   const ox_conv_plan *p;
-  const float *x; /* of one image and group */
+  const float *x;
 } image;
 
+/* Rows [k0, k0 + kn) of columns [col, col + n) of B, as ox_gemm_io.source wants them. */
 static void gather(const void *ctx, size_t k0, size_t kn, size_t col, size_t n, float *to, size_t ld) {
   const image *i = ctx;
   for (size_t end = col + n; col < end; col += OX_CONV_GATHER, to += OX_CONV_GATHER)

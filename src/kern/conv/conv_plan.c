@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/conv/conv_plan.c - the mode of a convolution, chosen by shapes and variant only, and its tiles. */
+ * kern/conv/conv_plan.c - chooses the mode of a convolution, by shapes and variant only, and runs its tiles. */
 #include <string.h>
 
 #include "base/cksize.h"
 #include "kern/conv/conv_modes.h"
 
 int64_t ox_conv_units_per_tile(double total_ns, double unit_ns, int64_t n) {
-  const double ns_min = 8e3, ns_max = 100e3;
+  const double ns_min = 8e3, ns_max = 100e3; /* the shortest and the longest tile */
   double target = OX_MIN(OX_MAX(total_ns / OX_CONV_TILES, ns_min), ns_max);
   if (unit_ns * (double)n <= target) return n;
   return OX_MAX((int64_t)(target / unit_ns), 1);
@@ -16,10 +16,10 @@ bool ox_conv_product_ok(const int64_t *v, int n, int64_t *out) {
   *out = 1;
   for (int i = 0; i < n; i++)
     if (v[i] < 0 || !ox_mul_i64_ok(*out, v[i], out)) return false;
-  return *out < (int64_t)1 << 48;
+  return *out < (int64_t)1 << 48; /* times any element's size it fits 63 bits */
 }
 
-/* 1x1 taps at 0 with stride 1: output pixels are input pixels, one long row. */
+/* One tap at 0 and stride 1: each output pixel reads the input pixel at its place, so the plane is one long row. */
 static void flatten_pointwise(ox_conv_plan *p) {
   ox_conv_geom *g = &p->g;
   for (int a = 0; a < OX_CONV_AXES; a++)
@@ -30,7 +30,7 @@ static void flatten_pointwise(ox_conv_plan *p) {
 }
 
 void ox_conv_geom_move_unit_axes(ox_conv_geom *g) {
-  for (int turn = 0; turn < OX_CONV_AXES - 1; turn++) {
+  for (int moved = 0; moved < OX_CONV_AXES - 1; moved++) {
     bool unit = g->in[2] == 1 && g->out[2] == 1 && g->n_taps[2] == 1 && g->tap[2][0] == 0;
     if (!unit) return;
     const int64_t *tap = g->tap[2];
@@ -38,11 +38,11 @@ void ox_conv_geom_move_unit_axes(ox_conv_geom *g) {
       g->in[i] = g->in[i - 1], g->out[i] = g->out[i - 1], g->stride[i] = g->stride[i - 1];
       g->n_taps[i] = g->n_taps[i - 1], g->tap[i] = g->tap[i - 1];
     }
-    g->in[0] = g->out[0] = g->n_taps[0] = 1, g->stride[0] = 1, g->tap[0] = tap; /* no output takes a step */
+    g->in[0] = g->out[0] = g->n_taps[0] = 1, g->stride[0] = 1, g->tap[0] = tap; /* one output: any stride will do */
   }
 }
 
-/* Channels are the columns where a panel of pixels would be mostly padding. */
+/* Pixels would fill at most half of a panel's columns: output channels become the columns instead. */
 static bool is_few(const ox_conv_plan *p, const ox_gemm_variant *v) { return p->pixels * 2 <= v->nr; }
 
 bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v) {

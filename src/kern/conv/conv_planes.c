@@ -1,82 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/conv/conv_planes.c - depthwise convolution and maxima over windows: how channels are cut into blocks whose
- * inputs lie in planes, and tiles of those (conv_dw_body.h). */
+ * kern/conv/conv_planes.c - plans and tiles of depthwise convolution and of maxima over windows. The outputs of a
+ * channel are split into blocks; the inputs of a block are copied to planes in scratch memory (conv_dw_body.h). */
+#include <math.h>
 #include <string.h>
 
 #include "kern/conv/conv_modes.h"
 
 enum {
-  SLOT_FLOATS = 6144,   /* small planes together stay in L1 */
-  PHASE_FLOATS = 32768, /* phase planes of a depthwise block stay in L2 */
-  BEHIND = 128
+  SLOT_FLOATS = 6144,   /* of the channels that go through each step together: they stay in L1 */
+  MAX_SLOTS = 8,        /* such channels */
+  PLANE_FLOATS = 32768, /* of the planes of a block: they stay in L2 */
+  LARGEST = 512,        /* times PLANE_FLOATS: the largest scratch of a block of one output */
+  SLACK = 128,          /* floats behind planes and outputs: vectors read and write past the ends */
+  BY_TAP_ADVANTAGE = 8  /* planes for each tap must copy so many times less than planes for each phase */
 };
+/* Estimates: of a float copied, of a tap of an output, of a block. */
+static const double copy_ns = 0.1, tap_ns = 0.02, start_ns = 20;
 
-/* Halves the outermost axis of a block until |planes| planes that are longer by |far| fit. Answers how many floats are
- * copied for all blocks; infinite if even the smallest does not fit. */
-static double find_blocks(ox_conv_plan *p, const int64_t *planes, const int64_t *far) {
+/* Splits the outputs into blocks: halves the outermost axis of a block until |planes| planes, each longer than the
+ * block by |reach|, fit. Returns how many floats are copied for all blocks; infinity if even a block of one output is
+ * too large. */
+static double find_blocks(ox_conv_plan *p, const int64_t *planes, const int64_t *reach) {
   ox_conv_planes *q = &p->planes;
   double n, all = 1;
   for (int a = 0; a < OX_CONV_AXES; a++) q->block[a] = p->g.out[a];
   for (int a = 0;;) {
     n = 1;
-    for (int b = 0; b < OX_CONV_AXES; b++) n *= (double)planes[b] * (double)(q->block[b] + far[b]);
+    for (int b = 0; b < OX_CONV_AXES; b++) n *= (double)planes[b] * (double)(q->block[b] + reach[b]);
     while (a < OX_CONV_AXES && q->block[a] == 1) a++;
-    if (a == OX_CONV_AXES && n > (double)PHASE_FLOATS * 512) return __builtin_inf();
-    if (n <= PHASE_FLOATS || a == OX_CONV_AXES) break;
+    if (a == OX_CONV_AXES && n > (double)PLANE_FLOATS * LARGEST) return __builtin_inf();
+    if (n <= PLANE_FLOATS || a == OX_CONV_AXES) break;
     q->block[a] = (q->block[a] + 1) / 2;
   }
   for (int a = 0; a < OX_CONV_AXES; a++) all *= (double)OX_CEIL_DIV(p->g.out[a], q->block[a]);
   return n * all;
 }
 
-bool ox_conv_planes_plan(ox_conv_plan *p) {
-  const ox_conv_geom *g = &p->g;
+/* The activation: bounds if it is a clamp, else a pass of its own. */
+static void plan_activation(ox_conv_plan *p) {
   ox_conv_planes *q = &p->planes;
   bool clip = p->act.kind == OX_ACT_CLIP, relu = p->act.kind == OX_ACT_RELU;
   q->post = p->act.kind != OX_ACT_NONE && !clip && !relu;
   q->lo = relu ? 0 : clip ? p->act.a : -__builtin_inff(), q->hi = clip ? p->act.b : __builtin_inff();
+}
+
+/* Blocks and their planes: one for each phase of the strides, in which all taps are contiguous reads, or, where few
+ * taps are so far apart (dilation 65536) that planes would mostly hold what lies between them, one for each tap. */
+static bool plan_blocks(ox_conv_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  ox_conv_planes *q = &p->planes;
   static const int64_t nothing[OX_CONV_AXES] = {0};
-  int64_t far[OX_CONV_AXES], taps = 1, phases = 1;
+  int64_t reach[OX_CONV_AXES]; /* how much longer than a block a phase plane is */
   for (int a = 0; a < OX_CONV_AXES; a++) {
     int64_t lo = g->tap[a][0], hi = lo;
     for (int64_t t = 1; t < g->n_taps[a]; t++) lo = OX_MIN(lo, g->tap[a][t]), hi = OX_MAX(hi, g->tap[a][t]);
-    q->tap_min[a] = lo, far[a] = (hi - lo) / g->stride[a];
-    taps *= g->n_taps[a];
+    q->tap_min[a] = lo, reach[a] = (hi - lo) / g->stride[a];
   }
-  /* A few taps far apart (dilation 65536) would copy everything between them for each block. */
-  double by_tap = find_blocks(p, g->n_taps, nothing), by_phase = find_blocks(p, g->stride, far);
-  q->by_tap = by_phase > 8 * by_tap;
+  double by_tap = find_blocks(p, g->n_taps, nothing), by_phase = find_blocks(p, g->stride, reach);
+  q->by_tap = by_phase > BY_TAP_ADVANTAGE * by_tap;
   if (q->by_tap)
-    find_blocks(p, g->n_taps, nothing), memset(far, 0, sizeof far);
-  else if (by_phase > 1e300)
+    find_blocks(p, g->n_taps, nothing), memset(reach, 0, sizeof reach);
+  else if (isinf(by_phase))
     return false;
   for (int a = 0; a < OX_CONV_AXES; a++) {
     q->n_planes[a] = q->by_tap ? g->n_taps[a] : g->stride[a];
-    phases *= q->n_planes[a];
+    q->n_block[a] = OX_CEIL_DIV(g->out[a], q->block[a]), q->phase_len[a] = q->block[a] + reach[a];
   }
-  int64_t blocks = 1, plane = 1, rows = q->block[0] * q->block[1];
-  for (int a = 0; a < OX_CONV_AXES; a++) {
-    q->n_block[a] = OX_CEIL_DIV(g->out[a], q->block[a]);
-    q->phase_len[a] = q->block[a] + far[a];
-    blocks *= q->n_block[a], plane *= q->phase_len[a];
-  }
+  return true;
+}
+
+bool ox_conv_planes_plan(ox_conv_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  ox_conv_planes *q = &p->planes;
+  plan_activation(p);
+  if (!plan_blocks(p)) return false;
+  int64_t blocks = 1, floats = 1, rows = q->block[0] * q->block[1], taps = ox_conv_taps(g);
+  for (int a = 0; a < OX_CONV_AXES; a++) blocks *= q->n_block[a], floats *= q->n_planes[a] * q->phase_len[a];
+  /* Vectors of a block computed row by row, or as one long row that includes what lies between rows and is then copied.
+   */
   int64_t lanes = p->v->lanes, per_row = OX_CEIL_DIV(q->block[2], lanes);
   int64_t flat = ((q->block[0] - 1) * q->phase_len[1] + q->block[1] - 1) * q->phase_len[2] + q->block[2];
   q->by_row = rows * per_row * taps <= OX_CEIL_DIV(flat, lanes) * taps + rows * (per_row * 3 + 4);
   p->table_bytes = (size_t)taps * sizeof(int32_t);
-  q->flat_at = phases * plane + BEHIND; /* vectors run over the ends */
-  q->slot = q->flat_at + (q->by_row ? 0 : flat) + BEHIND;
-  q->slots = blocks == 1 && g->oc == 1 ? OX_MIN(OX_MAX(SLOT_FLOATS / q->slot, 1), 8) : 1;
+  q->flat_at = floats + SLACK, q->slot = q->flat_at + (q->by_row ? 0 : flat) + SLACK;
+  q->slots = blocks == 1 && g->oc == 1 ? OX_MIN(OX_MAX(SLOT_FLOATS / q->slot, 1), MAX_SLOTS) : 1;
   p->scratch_bytes = (size_t)(q->slot * q->slots) * sizeof(float);
-  double block_ns = (double)(phases * plane) * 0.1 + (double)(rows * per_row * lanes) * (double)taps * 0.02 + 20;
+  double block_ns = (double)floats * copy_ns + (double)(rows * per_row * lanes) * (double)taps * tap_ns + start_ns;
   int64_t units = g->batch * g->groups * g->oc;
   q->tile_ch = ox_conv_units_per_tile(block_ns * (double)(units * blocks), block_ns * (double)blocks, units);
-  if (q->tile_ch > 1 || blocks == 1) {
-    p->n_tiles[0] = OX_CEIL_DIV(units, q->tile_ch);
-  } else {
-    q->tile_ch = 0; /* a tile is one block of one channel */
-    p->n_tiles[0] = units * blocks;
-  }
+  if (q->tile_ch <= 1 && blocks > 1) q->tile_ch = 0; /* a tile is one block of one channel */
+  p->n_tiles[0] = q->tile_ch ? OX_CEIL_DIV(units, q->tile_ch) : units * blocks;
   p->n_stages = 1;
   return true;
 }

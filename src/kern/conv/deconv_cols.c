@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/conv/deconv_cols.c - the product of inputs and taps, and the sums over what falls on a line of outputs. */
+ * kern/conv/deconv_cols.c - the product of inputs and taps, and the sums of columns for each line of outputs. */
 #include "kern/conv/deconv_cols.h"
 
 #include "base/cksize.h"
 #include "kern/binary/binary.h"
 
-enum { LINE_WORK = 1 << 14 /* additions of a tile */ };
+enum { LINE_WORK = 1 << 14 /* additions of a tile, about */ };
 
 bool ox_deconv_cols_init(ox_deconv_cols *p, const ox_deconv_axis *axis, int64_t batch, int64_t ic, int64_t oc,
                          ox_isa have) {
@@ -47,14 +47,15 @@ void ox_deconv_cols_products(const ox_deconv_cols *p, const float *x, const floa
   }
 }
 
-/* Whether output |o| of an axis hears of tap |t|, and of which input. */
-static bool input_at(const ox_deconv_axis *a, int64_t o, int64_t t, int64_t *in) {
+/* Does output |o| of an axis get a product of tap |t|? *in: of which input. */
+static bool find_input(const ox_deconv_axis *a, int64_t o, int64_t t, int64_t *in) {
   int64_t at = o + a->lo - t * a->dilation;
   *in = at / a->stride;
   return at >= 0 && at % a->stride == 0 && *in < a->in;
 }
 
-/* One line of inputs through the taps of the last axis; the phase of outputs that begins with f is at sums[f]. */
+/* Adds the columns of a line of inputs for all taps of the last axis. The outputs of phase f are contiguous, from
+ * sums + f * widest on. */
 static void add_taps(const ox_deconv_cols *p, const float *from, float *sums) {
   const ox_deconv_axis *a = &p->axis[2];
   ox_binary_fn *add = ox_binary_select(p->isa)->fn[OX_BIN_ADD][OX_F32];
@@ -67,12 +68,13 @@ static void add_taps(const ox_deconv_cols *p, const float *from, float *sums) {
   }
 }
 
-/* Outputs of all phases of a line, |widest| from one to the next, put in turns; two by vectors. */
-static void weave(const float *from, int64_t widest, int64_t step, int64_t n, float *y) {
-  enum { SOME = 8 };
+enum { VECTOR = 8 /* outputs that an inner loop of known length computes, so that it becomes vectors */ };
+
+/* Interleaves the phases of a line, |step| of them, |widest| floats apart, to n outputs. */
+static void interleave_phases(const float *from, int64_t widest, int64_t step, int64_t n, float *y) {
   int64_t done = 0;
-  for (; step == 2 && 2 * (done + SOME) <= n; done += SOME)
-    for (int k = 0; k < SOME; k++) {
+  for (; step == 2 && 2 * (done + VECTOR) <= n; done += VECTOR)
+    for (int k = 0; k < VECTOR; k++) {
       y[2 * (done + k)] = from[done + k];
       y[2 * (done + k) + 1] = from[widest + done + k];
     }
@@ -80,31 +82,32 @@ static void weave(const float *from, int64_t widest, int64_t step, int64_t n, fl
     for (int64_t i = done, o = f + done * step; o < n; i++, o += step) y[o] = from[f * widest + i];
 }
 
-static void line(const ox_deconv_cols *p, const float *cols, float bias, float *y, int64_t d, int64_t h, float *sums) {
+/* A line of outputs on which several taps may fall. */
+static void line_sum(const ox_deconv_cols *p, const float *cols, float bias, float *y, int64_t d, int64_t h,
+                     float *sums) {
   const ox_deconv_axis *a = p->axis;
   int64_t step = a[2].stride, in_d, in_h;
   for (int64_t i = 0; i < step * p->widest; i++) sums[i] = bias;
   for (int64_t td = 0; td < a[0].kernel; td++)
     for (int64_t th = 0; th < a[1].kernel; th++)
-      if (input_at(&a[0], d, td, &in_d) && input_at(&a[1], h, th, &in_h))
+      if (find_input(&a[0], d, td, &in_d) && find_input(&a[1], h, th, &in_h))
         add_taps(p, cols + (td * a[1].kernel + th) * a[2].kernel * p->pixels + (in_d * a[1].in + in_h) * a[2].in, sums);
-  weave(sums, p->widest, step, a[2].out, y);
+  interleave_phases(sums, p->widest, step, a[2].out, y);
 }
 
-/* y[2 i], y[2 i + 1] = a[i], b[i], each and |bias|; two by vectors. */
-static void weave_two(const float *restrict a, const float *restrict b, float bias, int64_t n, float *restrict y) {
-  enum { SOME = 8 };
+/* y[2 i], y[2 i + 1] = a[i] + bias, b[i] + bias. */
+static void interleave_two(const float *restrict a, const float *restrict b, float bias, int64_t n, float *restrict y) {
   int64_t i = 0;
-  for (; i + SOME <= n; i += SOME)
-    for (int k = 0; k < SOME; k++) {
+  for (; i + VECTOR <= n; i += VECTOR)
+    for (int k = 0; k < VECTOR; k++) {
       y[2 * (i + k)] = a[i + k] + bias;
       y[2 * (i + k) + 1] = b[i + k] + bias;
     }
   for (; i < n; i++) y[2 * i] = a[i] + bias, y[2 * i + 1] = b[i] + bias;
 }
 
-/* A line of outputs that hear of one tap at most. */
-static void line_apart(const ox_deconv_cols *p, const float *cols, float bias, float *y, int64_t d, int64_t h) {
+/* A line of outputs on each of which at most one tap falls (ox_deconv_disjoint). */
+static void line_disjoint(const ox_deconv_cols *p, const float *cols, float bias, float *y, int64_t d, int64_t h) {
   const ox_deconv_axis *a = &p->axis[2];
   int64_t at[2] = {d + p->axis[0].lo, h + p->axis[1].lo}, in[2], tap[2], done = 0;
   bool any = true;
@@ -119,7 +122,7 @@ static void line_apart(const ox_deconv_cols *p, const float *cols, float bias, f
       cols + (tap[0] * p->axis[1].kernel + tap[1]) * a->kernel * p->pixels + (in[0] * p->axis[1].in + in[1]) * a->in;
   if (a->stride == 2 && a->kernel == 2 && a->lo == 0) {
     done = OX_MIN(a->in, a->out / 2);
-    weave_two(from, from + p->pixels, bias, done, y);
+    interleave_two(from, from + p->pixels, bias, done, y);
   }
   for (int64_t t = 0; t < a->kernel; t++, from += p->pixels) {
     int64_t begin = OX_MAX(done, t < a->lo ? OX_CEIL_DIV(a->lo - t, a->stride) : 0);
@@ -131,14 +134,14 @@ static void line_apart(const ox_deconv_cols *p, const float *cols, float bias, f
 void ox_deconv_cols_lines(const ox_deconv_cols *p, const float *cols, const float *bias, float *y, int64_t begin,
                           int64_t end, void *scratch) {
   const ox_deconv_axis *a = p->axis;
-  bool apart = ox_deconv_apart(a);
+  bool disjoint = ox_deconv_disjoint(a);
   for (int64_t i = begin; i < end; i++) {
     int64_t h = i % a[1].out, d = i / a[1].out % a[0].out, plane = i / a[1].out / a[0].out;
     const float *from = cols + plane * p->taps * p->pixels;
     float b = bias ? bias[plane % p->oc] : 0;
-    if (apart)
-      line_apart(p, from, b, y + i * a[2].out, d, h);
+    if (disjoint)
+      line_disjoint(p, from, b, y + i * a[2].out, d, h);
     else
-      line(p, from, b, y + i * a[2].out, d, h, scratch);
+      line_sum(p, from, b, y + i * a[2].out, d, h, scratch);
   }
 }

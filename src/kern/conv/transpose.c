@@ -39,7 +39,8 @@ size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t
   return (size_t)(groups * oc * ic * p->n[0] * p->n[1] * p->n[2]);
 }
 
-enum { GATHERED = 16 * sizeof(float) }; /* taps of all rows are gathered: each costs what 16 in a row would */
+/* For the pace of checks for a stop: a float that is gathered costs about as much as 16 that are contiguous. */
+enum { GATHERED = 16 * sizeof(float) };
 
 void ox_deconv_pack(float *dst, const float *w, const ox_deconv_phase *p, const int64_t *kernel, int64_t ic, int64_t oc,
                     int64_t g, const ox_stop *stop) {
