@@ -38,7 +38,7 @@ typedef struct ox_blocks_variant {
 /* The best for |have|; never NULL. */
 const ox_blocks_variant *ox_blocks_select(ox_isa have);
 /* Transposes |n| floats of each of |rows| <= 16 rows, |step| floats apart and unaligned, to |n| lines of 16 lanes,
- * |line| floats apart; lanes past the last row become zero. So filters become packed weights. */
+ * |line| floats apart; lanes past the last row become zero. Packs filters. */
 void ox_blocks_lines(const ox_blocks_variant *v, float *to, size_t line, const ox_f32u *from, size_t step, size_t rows,
                      size_t n);
 /* All of them, best first: for tests. */

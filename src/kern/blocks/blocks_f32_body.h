@@ -15,6 +15,7 @@ OX_INLINE void square_to(float *y, const float *x, size_t plane, size_t channels
   OX_UNROLL for (size_t p = 0; p < VF32_LANES; p++) if (whole || p < n) vf32_store(y + p * OX_BLOCK, v[p]);
 }
 
+/* The reverse. */
 OX_INLINE void square_from(float *y, size_t plane, const float *x, size_t channels, size_t n, int whole) {
   vf32 v[VF32_LANES];
   OX_UNROLL for (size_t p = 0; p < VF32_LANES; p++) v[p] = whole || p < n ? vf32_load(x + p * OX_BLOCK) : vf32_zero();
@@ -74,7 +75,9 @@ static void affine(float *y, const float *x, const float *center, const float *s
   }
 }
 
-/* Deviations are taken from a float32 mean; their own mean is its error and corrects both results. */
+/* Two passes. Deviations are taken from the mean rounded to float32; their own mean is that rounding error, and
+ * corrects both results in double precision. Two sums of each kind, for even and odd pixels, so that additions overlap.
+ */
 static void moments(const float *x, size_t n, double *mean, double *squares) {
   for (size_t c = 0; c < OX_BLOCK; c += VF32_LANES) {
     vf32 sum = vf32_zero(), odd = sum, square = sum, odd_square = sum;

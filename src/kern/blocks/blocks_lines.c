@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/blocks_lines.c - rows of filters to lanes, by the squares that turn planes into blocks. */
+ * kern/blocks/blocks_lines.c - packs rows of filters to lanes, with the transposition of planes to blocks. */
 #include <string.h>
 
 #include "kern/blocks/blocks.h"
 
-enum { PIECE = 4 * OX_BLOCK /* columns at a time where something is copied */ };
+enum {
+  PIECE = 4 * OX_BLOCK /* columns at a time, where they go through a buffer: rows or lines are not as v->to needs */
+};
 
 void ox_blocks_lines(const ox_blocks_variant *v, float *to, size_t line, const ox_f32u *from, size_t step, size_t rows,
                      size_t n) {

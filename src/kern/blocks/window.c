@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/window.c - picks the row functions, and finds the rows of input that each row of outputs reads. */
+ * kern/blocks/window.c - plans windows (window.h), and lists the rows of input that each row of outputs reads. */
 #include "kern/blocks/window.h"
 
 #include "base/cksize.h"
@@ -7,7 +7,7 @@
 
 OX_VARIANTS_SELECT(ox_window_variant, ox_window__, ox_window_select)
 
-/* Outputs [begin, end) of axis |a| find all taps inside. */
+/* The outputs [*begin, *end) of axis |a| whose taps are all inside. */
 static void find_inside(const ox_conv_geom *g, int a, int64_t *begin, int64_t *end) {
   int64_t least = 0, most = 0, in = g->in[a], out = g->out[a], stride = g->stride[a];
   for (int64_t t = 0; t < g->n_taps[a]; t++) {
@@ -53,14 +53,14 @@ bool ox_window_init(ox_window *p, ox_window_kind kind, const ox_conv_geom *g, co
 }
 
 int64_t ox_window_tile_rows(const ox_window *p, int64_t planes) {
-  enum { TILES = 64, LEAST = 1 << 12 /* outputs x taps of a tile */ };
+  enum { TILES = 64 /* at least, of all planes */, LEAST = 1 << 12 /* outputs x taps of a tile */ };
   int64_t rows = p->g.out[0] * p->g.out[1], taps = p->g.n_taps[0] * p->g.n_taps[1] * p->g.n_taps[2];
   int64_t cuts = OX_CEIL_DIV(TILES, OX_MAX(planes, 1)), each = OX_CEIL_DIV(rows, cuts);
   int64_t least = LEAST / OX_MAX(p->g.out[2] * taps, 1) + 1;
   return OX_MAX(OX_MIN(OX_MAX(each, least), rows), 1);
 }
 
-/* The rows of input that row |oh| of outputs finds at depth |od|, and their weights. */
+/* Lists the rows of input that row |oh| of outputs at depth |od| reads, and their weights. Returns their number. */
 static size_t find_rows(const ox_window *p, const ox_window_plane *a, int64_t od, int64_t oh, const float **x,
                         const float **w) {
   const ox_conv_geom *g = &p->g;
@@ -79,15 +79,15 @@ static size_t find_rows(const ox_window *p, const ox_window_plane *a, int64_t od
   return n;
 }
 
-enum { POST_FLOATS = 2048 /* of outputs at least, which stay in L1, to a call of an activation */ };
+enum { POST_FLOATS = 2048 /* outputs for each call of an activation, at least; they are still in L1 */ };
 
 void ox_window_rows(const ox_window *p, const ox_window_plane *a, int64_t begin, int64_t end, void *scratch) {
   const ox_conv_geom *g = &p->g;
   const float **x = scratch, **w = x + g->n_taps[0] * g->n_taps[1];
   int64_t pitch = g->out[2] * OX_BLOCK, at = (begin - a->first) * pitch, od = begin / g->out[1], oh = begin % g->out[1];
   int64_t step = g->stride[1] * a->pitch, ring = a->ring * a->pitch;
-  int64_t from = at; /* where rows begin that wait for their activation */
-  bool moves = false; /* the row before found all taps, and a step is no more than the ring */
+  int64_t from = at;  /* the first output that has no activation yet */
+  bool moves = false; /* x lists all rows of the output before; those of this one are a step further in the ring */
   ox_window_row r = {.x = x, .w = w, .bias = a->bias, .lo = p->lo, .hi = p->hi, .slope = a->slope};
   if (a->inverse) r.scale = a->inverse[2];
   for (int64_t i = begin; i < end; i++, at += pitch) {

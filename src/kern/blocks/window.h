@@ -13,11 +13,11 @@ typedef struct ox_window_line {
   int64_t in, out, stride, n_taps;
   const int64_t *tap;
   int64_t begin, end;          /* the outputs whose taps are all inside */
-  bool dense;                  /* taps are neighbours: tap[t] = tap[0] + t; no window lies outside as a whole */
-  int64_t n_tiles, each, more; /* of a row: the first |more| have each + 1 outputs, the others |each| */
+  bool dense;                  /* taps are adjacent, tap[t] = tap[0] + t, and each window has one inside at least */
+  int64_t n_tiles, each, more; /* tiles of a row: the first |more| have each + 1 outputs, the others |each| */
 } ox_window_line;
 
-/* One row of outputs. |n| rows of input are those under taps of the outer axes that are not outside. */
+/* One row of outputs. The |n| rows of input are those under taps of the outer axes that are inside. */
 typedef struct ox_window_row {
   size_t n;
   const float *const *x, *const *w; /* [in][16] each; [taps of the line][16] each: CONV */
@@ -36,10 +36,10 @@ typedef struct ox_window_variant {
   ox_isa needs;
   const char *name;
   uint32_t lanes;
-  int64_t (*tile)(ox_window_kind kind); /* largest number of outputs held in registers */
-  ox_window_fn *(*choose)(ox_window_kind kind, const ox_window_line *l);
-  void (*act)(const ox_act *act, float *y, size_t n); /* n: a multiple of 16 */
-  /* The same, and what comes out is added to to[0 .. 15]; |act| NULL: only that. */
+  int64_t (*tile)(ox_window_kind kind); /* the most outputs whose sums are held in registers */
+  ox_window_fn *(*choose)(ox_window_kind kind, const ox_window_line *l); /* the function of a row */
+  void (*act)(const ox_act *act, float *y, size_t n);                    /* n: a multiple of 16 */
+  /* The same; the results of each lane are added to to[0 .. 15]. |act| NULL: only the sums. */
   void (*act_sum)(const ox_act *act, float *y, size_t n, float *to);
 } ox_window_variant;
 
@@ -53,22 +53,23 @@ typedef struct ox_window {
   ox_window_kind kind;
   ox_conv_geom g;
   ox_window_line line;
-  int64_t row_begin, row_end; /* without depth: the rows of outputs whose taps are all inside */
+  int64_t row_begin, row_end; /* of a window without depth: the rows of outputs whose taps are all inside */
   ox_act act;                 /* of CONV */
   float lo, hi;               /* bounds, if it is a clamp */
-  bool post;                  /* it is no clamp: applied to some rows at a time while they are in cache */
-  size_t scratch_bytes;       /* lists of rows */
+  bool post;                  /* it is no clamp: applied to a few rows at a time while they are in cache */
+  size_t scratch_bytes;       /* of the lists of input rows and of their weights */
 } ox_window;
 
-/* A plane of one block. Row i of its input begins at x + i % ring * pitch; i counts the rows of all depths. */
+/* A plane of one block. Row i of its input begins at x + i % ring * pitch, so that the input may be a ring buffer of
+ * the last rows; i counts the rows of all depths. */
 typedef struct ox_window_plane {
   const float *x;
   int64_t ring, pitch;
   const float *w; /* CONV: [taps][16] */
   const float *bias, *z, *slope;
-  float *y; /* row |first| of the outputs; rows are contiguous. z likewise */
+  float *y; /* row |first| of the outputs; rows are contiguous. |z| likewise */
   int64_t first;
-  float *sums; /* [16], to which outputs are added, or NULL */
+  float *sums;                 /* [16], to which outputs are added, or NULL */
   const float *const *inverse; /* SUM: factors by coordinate of each axis */
 } ox_window_plane;
 

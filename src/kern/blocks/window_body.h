@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/window_body.h - rows of window.h over the SIMD vocabulary. Cannot fail, no globals. A row is cut into
+ * kern/blocks/window_body.h - rows of window.h over the SIMD vocabulary. Cannot fail, no globals. A row is split into
  * tiles of up to 8 or 14 outputs, which are accumulated in registers. For each row of taps, every input is loaded once
  * and used for all outputs whose windows contain it. */
 #include "kern/blocks/window.h"
 #include "kern/simd/act_f32.h"
 
-/* Hides from the compiler how the pointer was computed: else it keeps partial sums of it in registers. */
-OX_INLINE const float *whole(const float *p) {
+/* Hides from the compiler how the pointer was computed: else it keeps the terms of that sum in registers of their own.
+ */
+OX_INLINE const float *opaque(const float *p) {
 #if defined(__GNUC__)
   __asm__("" : "+r"(p));
 #endif
@@ -14,21 +15,23 @@ OX_INLINE const float *whole(const float *p) {
 }
 
 #ifndef WINDOW_MOST
-#define WINDOW_MOST 8 /* outputs of a convolution held in registers */
+#define WINDOW_MOST 8 /* accumulators of a convolution: with weights and input they fill 16 registers */
 #endif
 enum { L = VF32_LANES, TILE = 8, MOST = WINDOW_MOST, MAX_TAPS = 7 };
 
+/* What an accumulator begins with. */
 OX_INLINE vf32 start(const ox_window_row *r, size_t lane, ox_window_kind kind) {
   if (kind == OX_WINDOW_CONV) return vf32_load(r->bias + lane);
   return kind == OX_WINDOW_MAX ? vf32_splat(-__builtin_inff()) : vf32_zero();
 }
 
 /* Adds input |x| to an accumulator. Maxima ignore NaN in any order, as MaxPool of planes does. */
-OX_INLINE vf32 join(vf32 acc, vf32 x, vf32 w, ox_window_kind kind) {
+OX_INLINE vf32 accumulate(vf32 acc, vf32 x, vf32 w, ox_window_kind kind) {
   if (kind == OX_WINDOW_CONV) return vf32_fma(x, w, acc);
   return kind == OX_WINDOW_MAX ? vf32_max(x, acc) : vf32_add(acc, x);
 }
 
+/* Stores |n| outputs from |o| on: with residual, clamp and slope, or times their factors. */
 OX_INLINE void finish(const ox_window_row *r, int64_t o, size_t lane, const vf32 *acc, ox_window_kind kind, int n) {
   float *y = r->y + o * OX_BLOCK + lane;
   const float *z = kind == OX_WINDOW_CONV && r->z ? r->z + o * OX_BLOCK + lane : NULL;
@@ -49,13 +52,13 @@ OX_INLINE void finish(const ox_window_row *r, int64_t o, size_t lane, const vf32
 
 /* ---- adjacent taps ---- */
 
-/* Bit j: input first + j is outside. */
+/* Bit j of the result, j < 31: input first + j is outside. */
 OX_INLINE uint32_t outside(int64_t first, int64_t in) {
   int64_t lo = OX_MIN(OX_MAX(-first, 0), 31), hi = OX_MIN(OX_MAX(in - first, 0), 31);
   return ((1u << lo) - 1) | ~((1u << hi) - 1);
 }
 
-/* |n| outputs from |o| on. |edge|: some of the inputs are outside. */
+/* |n| outputs from |o| on, whose windows overlap or touch. |edge|: some of the inputs are outside. */
 OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64_t o, size_t lane, ox_window_kind kind,
                           int taps, int stride, bool edge, int n) {
   int64_t first = o * stride + l->tap[0];
@@ -63,7 +66,7 @@ OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64
   vf32 acc[MOST];
   OX_UNROLL for (int p = 0; p < n; p++) acc[p] = start(r, lane, kind);
   for (size_t i = 0; i < r->n; i++) {
-    const float *x = whole(r->x[i] + first * OX_BLOCK + (int64_t)lane);
+    const float *x = opaque(r->x[i] + first * OX_BLOCK + (int64_t)lane);
     vf32 w[MAX_TAPS];
     OX_UNROLL for (int t = 0; t < taps; t++) w[t] =
         kind == OX_WINDOW_CONV ? vf32_load(r->w[i] + t * OX_BLOCK + lane) : vf32_zero();
@@ -73,7 +76,7 @@ OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64
       vf32 v = vf32_held(vf32_load(x + j * OX_BLOCK));
       OX_UNROLL for (int t = 0; t < taps; t++) {
         int p = (j - t) / stride;
-        if (j >= t && (j - t) % stride == 0 && p < n) acc[p] = join(acc[p], v, w[t], kind);
+        if (j >= t && (j - t) % stride == 0 && p < n) acc[p] = accumulate(acc[p], v, w[t], kind);
       }
     }
   }
@@ -130,13 +133,14 @@ OX_INLINE void any_tile(const ox_window_line *l, const ox_window_row *r, int64_t
       if (edge && (at < 0 || at >= l->in)) continue;
       const float *x = r->x[i] + at * OX_BLOCK + (int64_t)lane;
       vf32 w = kind == OX_WINDOW_CONV ? vf32_load(r->w[i] + t * OX_BLOCK + (int64_t)lane) : vf32_zero();
-      OX_UNROLL for (int p = 0; p < n; p++) acc[p] = join(acc[p], vf32_load(x + p * l->stride * OX_BLOCK), w, kind);
+      OX_UNROLL for (int p = 0; p < n; p++) acc[p] =
+          accumulate(acc[p], vf32_load(x + p * l->stride * OX_BLOCK), w, kind);
     }
   finish(r, o, lane, acc, kind, n);
 }
 
-/* Whether each tap is inside for all outputs of the tile from |o| on, or outside for all. */
-OX_INLINE bool is_even(const ox_window_line *l, int64_t o) {
+/* Is each tap inside for all outputs of the tile that begins at |o|, or outside for all? */
+OX_INLINE bool taps_agree(const ox_window_line *l, int64_t o) {
   for (int64_t t = 0; t < l->n_taps; t++) {
     int64_t first = o * l->stride + l->tap[t], last = first + (TILE - 1) * l->stride;
     if ((first < 0) != (last < 0) || (first >= l->in) != (last >= l->in)) return false;
@@ -152,7 +156,7 @@ OX_INLINE void any_edge(const ox_window_line *l, const ox_window_row *r, int64_t
       int64_t at = o * l->stride + l->tap[t];
       if (at < 0 || at >= l->in) continue;
       vf32 w = kind == OX_WINDOW_CONV ? vf32_load(r->w[i] + t * OX_BLOCK + (int64_t)lane) : vf32_zero();
-      acc[0] = join(acc[0], vf32_load(r->x[i] + at * OX_BLOCK + (int64_t)lane), w, kind);
+      acc[0] = accumulate(acc[0], vf32_load(r->x[i] + at * OX_BLOCK + (int64_t)lane), w, kind);
     }
   finish(r, o, lane, acc, kind, 1);
 }
@@ -161,7 +165,7 @@ OX_INLINE void any_edge(const ox_window_line *l, const ox_window_row *r, int64_t
 OX_INLINE void any_edges(const ox_window_line *l, const ox_window_row *r, int64_t o, int64_t end, size_t lane,
                          ox_window_kind kind) {
   while (o < end)
-    if (end - o >= TILE && is_even(l, o))
+    if (end - o >= TILE && taps_agree(l, o))
       any_tile(l, r, o, lane, kind, true, TILE), o += TILE;
     else
       any_edge(l, r, o++, lane, kind);
@@ -178,7 +182,7 @@ OX_INLINE void any_row(const ox_window_line *l, const ox_window_row *r, ox_windo
   }
 }
 
-/* ---- the table ---- */
+/* ---- the table: functions for common windows, and one of each kind for all others ---- */
 #define WINDOW_DENSE(name, kind, taps, stride) \
   static void name(const ox_window_line *l, const ox_window_row *r) { dense_row(l, r, kind, taps, stride); }
 #define WINDOW_ANY(name, kind) \
@@ -221,7 +225,8 @@ OX_INLINE void act_sum_block(ox_act act, float *y, vf32 *acc) {
   }
 }
 
-/* As act_run_as_, with sums: additions find units that the activation leaves idle. */
+/* As act_run_as_, with sums: the processor adds while it waits for the activation's steps. Four sums where a block is
+ * one vector, so that additions do not wait for each other. */
 OX_INLINE void act_sum_as(ox_act act, float *y, size_t n, float *to) {
   enum { PER = OX_BLOCK / L, CHAINS = PER == 1 ? 4 : 1 };
   vf32 acc[CHAINS][PER];
@@ -246,6 +251,10 @@ static void apply_sum(const ox_act *act, float *y, size_t n, float *to) {
   }
 }
 
-const ox_window_variant OX_PASTE(ox_window__, WINDOW_ISA) = {
-    .needs = WINDOW_NEEDS,   .name = WINDOW_TEXT, .lanes = L, .tile = tile, .choose = choose, .act = apply,
-    .act_sum = apply_sum};
+const ox_window_variant OX_PASTE(ox_window__, WINDOW_ISA) = {.needs = WINDOW_NEEDS,
+                                                             .name = WINDOW_TEXT,
+                                                             .lanes = L,
+                                                             .tile = tile,
+                                                             .choose = choose,
+                                                             .act = apply,
+                                                             .act_sum = apply_sum};
