@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/backend.c - which back-end serves a pool. */
+ * task/backend.c - chooses the back-end of a pool. */
 #include "task/backend.h"
 
 #include "task/pool.h"

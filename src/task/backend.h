@@ -10,8 +10,9 @@
 typedef struct ox_backend {
   const char *name;      /* what ox_pool_backend() says */
   uint32_t most_threads; /* of one pool */
-  /* Runs a loop of at least two tiles on at most |n_threads|, at least two. NULL: the pool's workers do (parallel.c).
-   * With it the workers serve tasks and graphs only and are made when the first one comes. */
+  /* Runs a loop of two tiles or more on at most |n_threads| threads, which is two or more. NULL: the pool's workers run
+   * loops (parallel.c). Otherwise workers run tasks and graphs only, and are made when the first of these is submitted.
+   */
   ox_status *(*run_loop)(ox_pool *pool, uint32_t n_threads, int64_t n_tiles, ox_tile_fn fn, void *ctx);
 } ox_backend;
 

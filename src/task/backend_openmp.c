@@ -2,7 +2,7 @@
  * task/backend_openmp.c - loops as OpenMP regions, for programs that have an OpenMP team anyway.
  * The region's threads claim ranges from one counter. Loops run in their caller alone
  *  - inside a region (a nested one would have a team of its own);
- *  - on the pool's workers, which run units beside each other: a team for each would be n * n threads;
+ *  - on the pool's workers: several run units at the same time, and a team for each would be n * n threads;
  *  - in a forked child: the OpenMP run-time of GCC does not survive a fork. */
 #include <omp.h>
 

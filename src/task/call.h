@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/call.h - calls: units that need no ox_task, as nobody has a handle to them.
+ * task/call.h - calls: units that need no ox_task, because there is no handle to them.
  *
- * Most single tasks have no handle, no parents, one unit and nothing to free. Such a one is half a line in an array
- * instead of seven lines that another processor used last. Arrays are read in order, so the processor fetches ahead; in
- * a list each task is a cache miss, found through the one before: 8 to 18 million single tasks a second on two
- * processors, 18 to 28 as calls. A unit that asks for ox_task_current() gets a task then.
+ * Most single tasks have no handle, no parents, one unit and nothing to free. Such a task is stored as a call: half a
+ * cache line in an array instead of seven lines that another processor used last. The processor prefetches an array; in
+ * a list each task is a cache miss whose address comes from the one before. Two processors run 8 to 18 million single
+ * tasks a second, 18 to 28 as calls. If the unit calls ox_task_current(), the call becomes a task then.
  *
  * The arrays are blocks, chained oldest first; a chain is part of a queue and under its lock (queue.h). */
 #ifndef OX_TASK_CALL_H
@@ -57,7 +57,7 @@ static inline ox_call_block *ox_calls_add_block(ox_call_chain *c, ox_call_block 
 /* The chain must not be full. |bytes| of payload are copied; 0: it is only pointed to. */
 static inline void ox_calls_append(ox_call_chain *c, ox_unit_fn fn, void *payload, size_t bytes) {
   ox_call *call = &c->last->calls[c->last->end++];
-  OX_PREFETCH_WRITE(call + 8); /* another processor ran the calls that were there; 8: 300 ns ahead */
+  OX_PREFETCH_WRITE(call + 8); /* another processor has that line, as it ran the calls there; 8 calls: 300 ns ahead */
   call->fn = fn, call->is_copied = bytes != 0;
   if (bytes)
     memcpy(call->bytes, payload, bytes);
@@ -72,7 +72,8 @@ static inline ox_call_block *ox_calls_cut_first(ox_call_chain *c) {
   return block;
 }
 
-/* Takes the oldest call; there must be one. Returns the block this leaves empty and out of the chain, or NULL. */
+/* Takes the oldest call; there must be one. Returns the block if it is now empty and no longer in the chain, else NULL.
+ */
 static inline ox_call_block *ox_calls_take(ox_call_chain *c, ox_call *out) {
   ox_call_block *block = c->first;
   *out = block->calls[block->begin++];

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/cost.c - loops over items: fixed blocks, batches, and blocks chosen by cost.
- * The cost model is that of Eigen and ONNX Runtime (11/64 cycles a byte, equal work per thread) with constants of this
- * pool: a claim costs about 20 cycles and a loop 1,000, so a twentieth of their block is enough and helps balance. */
+ * The cost model is that of Eigen and ONNX Runtime (11/64 cycles a byte, equal work per thread) with this pool's own
+ * constants: here a claim costs about 20 cycles and a loop 1,000, so blocks may be a twentieth of theirs, which
+ * balances better. */
 #include "base/macros.h"
 #include "onyx/task.h"
 #include "task/pool.h"
 
 static const double CYCLES_PER_BYTE = 11.0 / 64;
-static const double LOOP_CYCLES = 10000; /* below twice this a helper comes too late */
-static const double BLOCK_CYCLES = 4000; /* 1/200 of it goes into the claim */
+static const double LOOP_CYCLES = 10000; /* a loop of less than twice this ends before a helper arrives */
+static const double BLOCK_CYCLES = 4000; /* a claim is 1/200 of it */
 enum {
-  BLOCKS_PER_THREAD = 4, /* even if all cost the same, threads do not run at the same speed */
-  MIXED_MORE = 4         /* where some processors are slow, so many times more: the fast ones take what these leave */
+  BLOCKS_PER_THREAD = 4, /* more than one: even if all items cost the same, threads do not run at the same speed */
+  MIXED_MORE = 4         /* times as many where some processors are slow, so that fast ones take more of them */
 };
 
 typedef struct blocks {

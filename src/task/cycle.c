@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/cycle.c - searches the descendants of what runs on this thread. */
+ * task/cycle.c - searches the descendants of the tasks that run on this thread. */
 #include "task/cycle.h"
 
 #include "task/frame.h"
 
-/* Guards |next| and |mark| of blocked tasks: one search at a time. */
+/* One search at a time: protects |next| and |mark| of blocked tasks. */
 static atomic_flag searching = ATOMIC_FLAG_INIT;
 
 void ox_task_cycle_forked(void) { atomic_flag_clear_explicit(&searching, memory_order_relaxed); }
 
-/* Is |wanted| a descendant of |from|, one of whose units runs on this thread? That unit keeps all descendants blocked:
- * they stay in memory, their links stay put (new ones only come in front), and as they are in no queue, their |next|
- * can chain those still to be looked at. */
+/* Is |wanted| a descendant of |from|, one of whose units runs on this thread? While that unit runs, all descendants are
+ * blocked: they are not freed, their links do not change (new ones are added in front), and as they are in no queue,
+ * their |next| can chain those still to be searched. */
 static bool descends(ox_task *from, const ox_task *wanted, uint32_t stamp) {
   ox_task *todo = NULL;
   for (ox_task *t = from; t;) {

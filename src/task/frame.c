@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/frame.c - what the calling thread is in the middle of. */
+ * task/frame.c - the units and graphs that the calling thread is running. */
 #include "task/frame.h"
 
 _Thread_local ox_task_frame *ox_task_frames OX_TLS_FAST;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/frame.h - the units and graphs that run on the calling thread, innermost first: a unit that waits runs others on
- * top of itself. */
+ * task/frame.h - the units and graphs that run on the calling thread, innermost first: there are several because a unit
+ * that waits runs other units meanwhile. */
 #ifndef OX_TASK_FRAME_H
 #define OX_TASK_FRAME_H
 
@@ -11,10 +11,10 @@
 struct ox_call;
 
 typedef struct ox_task_frame {
-  ox_task *task; /* NULL: run by ox_task_submit itself, or a call */
-  ox_pool *pool; /* NULL: none in particular */
+  ox_task *task; /* NULL: a unit that ox_task_submit runs itself, or a call */
+  ox_pool *pool; /* NULL: a unit that ox_task_submit runs itself */
   struct ox_task_frame *outer;
-  const struct ox_call *call; /* becomes |task| if the unit asks for it */
+  const struct ox_call *call; /* if it is a call: becomes |task| when the unit calls ox_task_current */
 } ox_task_frame;
 
 extern _Thread_local ox_task_frame *ox_task_frames OX_TLS_FAST;

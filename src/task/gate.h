@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/gate.h - who may help in a loop or a graph with a cap. */
+ * task/gate.h - which workers may help in a loop or a graph with a cap on its threads. */
 #ifndef OX_TASK_GATE_H
 #define OX_TASK_GATE_H
 
@@ -16,9 +16,9 @@ static inline bool ox_gate_admits(ox_gate gate, uint32_t index) {
   return OX_LIKELY(!gate.cap) || (index > gate.first && index - gate.first < gate.cap);
 }
 
-/* For at most |cap| threads, the owner included (0: all), of a pool of |threads|, of which |open| may be woken: |cap|
- * at least. Those that are open at the same time, so in different slots, admit different workers as far as there are
- * enough. */
+/* Chooses the workers for at most |cap| threads, the owner included (0: all). The pool has |threads|, of which |open|,
+ * at least |cap|, may be woken. Loops that run at the same time, so in different slots, get different workers while
+ * there are enough. */
 static inline ox_gate ox_gate_choose(uint32_t threads, uint32_t open, uint32_t slot_index, uint32_t cap) {
   uint32_t n_workers = open - 1, helpers = cap - 1;
   if (!cap || cap >= threads) return (ox_gate){0, 0};

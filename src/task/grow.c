@@ -4,7 +4,7 @@
 
 #include "task/wake.h"
 
-/* Short, and never held while anything else is waited for. */
+/* |growing| is a lock: held for a short time only, and never while waiting for anything else. */
 void ox_pool_grow(ox_pool *pool, uint32_t threads) {
   threads = OX_MIN(threads, ox_pool_threads(pool));
   while (atomic_flag_test_and_set_explicit(&pool->growing, memory_order_acquire)) ox_thread_yield();

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-/* An object a binding leaves with a task; descendants that end with the task's error share it. */
+/* An object that a binding leaves with a task; descendants that end with the task's error share it. */
 struct ox_kept {
   atomic_uint refs;
   void *object;
@@ -23,7 +23,8 @@ static void set(ox_task *t, struct ox_kept *kept) {
   if (!atomic_compare_exchange_strong_explicit(&t->kept, &none, kept, memory_order_acq_rel, memory_order_relaxed))
     drop(kept);
   else
-    atomic_fetch_or_explicit(&t->state, OX_TASK_KEPT, memory_order_relaxed); /* whoever frees comes after us: refs */
+    atomic_fetch_or_explicit(&t->state, OX_TASK_KEPT,
+                             memory_order_relaxed); /* |refs| orders the thread that frees the task after us */
 }
 
 void ox_kept_share(const ox_task *from, ox_task *to) {

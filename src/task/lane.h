@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/lane.h - the word of a lane: blocks begin to end, and whom the loop admits. What it is for: parallel.h. */
+ * task/lane.h - the word of a lane (parallel.h): a range of blocks, and the gate of the loop. */
 #ifndef OX_TASK_LANE_H
 #define OX_TASK_LANE_H
 

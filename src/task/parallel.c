@@ -21,18 +21,19 @@ typedef struct run {
   ox_loop_slot *slot;
   lane_word *own;
   uint32_t slot_index, lane; /* lane: 0 for the owner, else the worker's index in the pool */
-  uint32_t worker;           /* the number that tiles are told: 0 for the owner, even if it is a worker of the pool */
+  uint32_t worker;           /* passed to tiles: 0 for the owner, even if it is a worker of the pool */
   uint32_t done;             /* finished, not yet subtracted from pending */
   uint32_t ran;              /* finished, in all */
   uint32_t claims, steals;
 } run;
 
-/* Moves the upper half of |victim| to our empty lane, but for the blocks returned, which are ours to run now. */
+/* Steals the upper half of |victim|: claims the first blocks of it, at *out_begin, and puts the rest into our lane,
+ * which is empty. Returns how many blocks are claimed. */
 static uint32_t steal(run *r, lane_word *victim, uint32_t *out_begin) {
   uint64_t range = atomic_load_explicit(victim, memory_order_relaxed);
   while (!is_empty(range)) {
     uint32_t b = begin_of(range), e = end_of(range), mid = b + (e - b) / 2;
-    uint64_t gate = range & GATE_MASK; /* the word alone decides who is admitted */
+    uint64_t gate = range & GATE_MASK; /* the same word that the CAS compares decides whether we are admitted */
     if (r->lane && !ox_gate_admits(gate_of(range), r->lane)) return 0;
     /* acquire: pairs with the release that filled the lane; from here the slot is pinned */
     if (!atomic_compare_exchange_weak_explicit(victim, &range, pack(gate, b, mid), memory_order_acquire,
@@ -49,8 +50,8 @@ static uint32_t steal(run *r, lane_word *victim, uint32_t *out_begin) {
   return 0;
 }
 
-/* Tries every lane of the slot but our own: the owner's first, as it had the most to begin with, then those after our
- * own, so that thieves spread. */
+/* Tries every lane of the slot but our own: the owner's first, which had the most to begin with, then those after our
+ * own, so that different thieves try different lanes. */
 static uint32_t steal_any(run *r, uint32_t *out_begin) {
   uint32_t others = ox_pool_threads(r->pool) - 1;
   for (uint32_t k = 0; k <= others; k++) {
@@ -67,16 +68,17 @@ static inline bool has_failed(const ox_loop_slot *slot) {
 }
 
 static inline void run_blocks(ox_loop_slot *slot, uint32_t begin, uint32_t n, uint32_t worker) {
-  if (has_failed(slot)) return;                       /* drain */
+  if (has_failed(slot)) return;                       /* skip the rest of the loop */
   int64_t first = (int64_t)begin * slot->block_tiles; /* first < n_tiles */
   int64_t count = OX_MIN((int64_t)n * slot->block_tiles, slot->n_tiles - first);
   ox_status *st = slot->fn(slot->ctx, first, first + count, worker);
   if (OX_UNLIKELY(st != NULL)) ox_keep_first(&slot->error, st);
 }
 
-/* Takes a quarter of our own lane, at least |least|. A claim costs 50 ns between blocks of a microsecond, so not one
- * block at a time; what is claimed cannot be stolen, so not more, and at most |most|: the first thieves have the shares
- * of many. Relaxed: the blocks' fields were acquired when the lane was filled by this thread. */
+/* Claims a quarter of our own lane, between |least| and |most| blocks. One block at a time would be too slow, as a
+ * claim costs 50 ns between blocks of a microsecond; but claimed blocks cannot be stolen, so a claim is not larger.
+ * |most| matters to the first thieves, whose lanes hold the shares of many threads. Relaxed: the slot's fields were
+ * acquired when this thread filled the lane. */
 static inline uint32_t claim(lane_word *own, uint32_t least, uint32_t most, uint32_t *out_begin) {
   uint64_t range = atomic_load_explicit(own, memory_order_relaxed);
   while (!is_empty(range)) {
@@ -90,7 +92,7 @@ static inline uint32_t claim(lane_word *own, uint32_t least, uint32_t most, uint
   return 0;
 }
 
-/* Runs the claimed blocks, then what is in our own lane. After an error the lane is emptied in one claim. */
+/* Runs the claimed blocks, then those in our own lane. After an error the lane is emptied in one claim. */
 static void drain_own(run *r, uint32_t begin, uint32_t n) {
   ox_loop_slot *slot = r->slot;
   for (; n; n = claim(r->own, has_failed(slot) ? MOST_BLOCKS : slot->grain, slot->most, &begin)) {
@@ -99,20 +101,20 @@ static void drain_own(run *r, uint32_t begin, uint32_t n) {
   }
 }
 
-/* Reports finished blocks; the slot is no longer pinned by us. Returns what is left, with OX_PARK_WAITING if it is set.
- * acq_rel: releases what our tiles wrote to the owner, which acquires in finish(). */
+/* Subtracts finished blocks from |pending|; from here on we do not pin the slot. Returns the new value, with
+ * OX_PARK_WAITING if it is set. acq_rel: releases what our tiles wrote to the owner, which acquires in finish(). */
 static uint32_t report(run *r) {
   uint32_t n = r->done;
   r->done = 0;
   return atomic_fetch_sub_explicit(&r->slot->pending, n, memory_order_acq_rel) - n;
 }
 
-/* Each who wakes wakes two more while there is work, be it in the lane just filled: log2 steps for any number. Not in
- * loops that are too short for it. */
+/* Each woken worker wakes two more while there is work for them, in the owner's lane or in the one it has just filled,
+ * so that n workers are awake after log2(n) steps. Not in loops that are too short for it. */
 static void wake_more(const run *r) {
   uint64_t range0 = atomic_load_explicit(&r->slot->range0, memory_order_relaxed);
   if (atomic_load_explicit(&r->slot->quiet, memory_order_relaxed)) return;
-  /* Of a large pool's sleepers a policy may wake one at a time: the chain must not break at a lane of two. */
+  /* In a large pool the policy may wake one worker at a time; the chain must go on even if our lane is empty. */
   bool more = !is_empty(range0) || !is_empty(atomic_load_explicit(r->own, memory_order_relaxed));
   if (more || ox_pool_is_large(r->pool)) ox_pool_wake_admitted(r->pool, gate_of(range0), 2);
 }
@@ -129,7 +131,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     n = steal(&r, &slot->range0, &begin);
   }
   if (!n) {
-    /* nothing with the owner: the others may have some, if the loop is still on */
+    /* the owner's lane is empty: others may still have blocks, unless the loop has ended */
     if (!(atomic_load_explicit(&slot->pending, memory_order_relaxed) & ~OX_PARK_WAITING)) return false;
     n = steal_any(&r, &begin);
     if (!n) return false;
@@ -140,7 +142,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     if (ox_pool_any_asleep(pool)) wake_more(&r);
     drain_own(&r, begin, n);
     uint32_t left = report(&r);
-    /* The slot may already serve another loop: a wake too many is harmless, the sleeper looks again. */
+    /* The slot may already serve another loop: an extra wake is harmless, the sleeper checks again. */
     if (left == OX_PARK_WAITING) ox_park_wake(&slot->pending, 1);
     n = left & ~OX_PARK_WAITING ? steal_any(&r, &begin) : 0;
   } while (n);
@@ -160,7 +162,7 @@ bool ox_loops_help(ox_pool *pool, uint32_t index) {
         !atomic_load_explicit(&slot->pending, memory_order_relaxed))
       continue;
     if (!help_slot(pool, i, index)) continue;
-    w->next_slot = i + 1; /* clients take turns */
+    w->next_slot = i + 1; /* the next client's loop comes first next time */
     return true;
   }
   return false;
@@ -175,9 +177,9 @@ bool ox_loops_any(const ox_pool *pool, uint32_t index) {
   return false;
 }
 
-/* A free slot for a new loop, or NULL: then the caller does without help. */
+/* Takes a free slot for a new loop. NULL: there is none, the caller runs the loop alone. */
 static ox_loop_slot *take_slot(ox_pool *pool, unsigned kind, uint32_t *out_index) {
-  static _Thread_local uint32_t last OX_TLS_FAST; /* its lines are probably still in our cache */
+  static _Thread_local uint32_t last OX_TLS_FAST; /* the slot used last: its lines are probably still in our cache */
   for (uint32_t k = 0; k <= pool->n_slots; k++) {
     uint32_t i = k ? k - 1 : last % pool->n_slots;
     ox_loop_slot *slot = &pool->slots[i];
@@ -185,7 +187,8 @@ static ox_loop_slot *take_slot(ox_pool *pool, unsigned kind, uint32_t *out_index
     /* acquire: pairs with the release in ox_task_for's end */
     if (atomic_exchange_explicit(&slot->busy, kind, memory_order_acquire)) continue;
     *out_index = last = i;
-    uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_seq_cst); /* another's raise counts as ours */
+    uint32_t used =
+        atomic_load_explicit(&pool->n_used, memory_order_seq_cst); /* another thread may have raised it for us */
     while (used <= i && !atomic_compare_exchange_weak_explicit(&pool->n_used, &used, i + 1, memory_order_seq_cst,
                                                                memory_order_relaxed)) {
     }
@@ -194,9 +197,9 @@ static ox_loop_slot *take_slot(ox_pool *pool, unsigned kind, uint32_t *out_index
   return NULL;
 }
 
-/* Waits actively, taking back what the others have not started. True when the loop is finished, false when it is time
- * to sleep. |start| is set once it has taken a microsecond. */
-static bool watch(run *r, uint64_t *start) {
+/* Spins until the loop is finished (true) or the policy says to sleep (false); meanwhile steals back blocks that others
+ * have not started. *start: when it began; stays 0 if the wait was shorter than a microsecond or so. */
+static bool spin_until_finished(run *r, uint64_t *start) {
   ox_loop_slot *slot = r->slot;
   for (;;) {
     for (int i = 0; i < OX_LOOKS_PER_ASK; i++) {
@@ -214,13 +217,14 @@ static bool watch(run *r, uint64_t *start) {
   }
 }
 
-/* The last block may belong to a thread that needs this processor. Whoever brings pending to WAITING | 0 wakes us. */
+/* Sleeps, so that the thread with the last block can have this processor. The thread that brings |pending| to
+ * OX_PARK_WAITING | 0 wakes us. */
 static void sleep_until_finished(ox_loop_slot *slot) {
   ox_park_until_zero(&slot->pending);
   atomic_store_explicit(&slot->pending, 0, memory_order_relaxed); /* drops WAITING */
 }
 
-/* The owner has nothing left to claim. */
+/* The owner, with nothing left to claim, waits until all blocks are finished. */
 static void finish(run *r) {
   ox_loop_slot *slot = r->slot;
   if (atomic_load_explicit(&slot->pending, memory_order_acquire) == r->done) { /* pairs with report() */
@@ -229,7 +233,7 @@ static void finish(run *r) {
   }
   if (report(r) == 0) return;
   uint64_t start = 0;
-  if (!watch(r, &start)) {
+  if (!spin_until_finished(r, &start)) {
     r->pool->policy->waiter_sleeps(r->pool, slot);
     sleep_until_finished(slot);
   }
@@ -242,8 +246,8 @@ uint32_t ox_loops_owned(void) { return n_owned; }
 void ox_loops_enter(void) { n_owned++; }
 void ox_loops_leave(void) { n_owned--; }
 
-/* Somebody sleeps. Says whether the policy wants to hear of the end. */
-static bool begin_among_sleepers(ox_pool *pool, ox_loop_slot *slot, ox_gate gate, uint32_t n, ox_loop_note *out_note) {
+/* Some worker sleeps: asks the policy whether to wake. Returns whether loop_ended is to be called. */
+static bool wake_for_loop(ox_pool *pool, ox_loop_slot *slot, ox_gate gate, uint32_t n, ox_loop_note *out_note) {
   pool->policy->loop_begins(pool, slot, out_note);
   if (out_note->wake == OX_WAKE_SOME)
     ox_pool_wake_admitted(pool, gate, OX_MIN(n - 1, 2));
@@ -252,15 +256,15 @@ static bool begin_among_sleepers(ox_pool *pool, ox_loop_slot *slot, ox_gate gate
   return out_note->ends;
 }
 
-/* A client ends a loop. */
-static inline void ask_between(ox_pool *pool) {
-  static _Thread_local uint64_t last OX_TLS_FAST; /* an ox_ticks() */
+/* A client ends a loop: calls the policy from time to time. */
+static inline void call_between(ox_pool *pool) {
+  static _Thread_local uint64_t last OX_TLS_FAST; /* ox_ticks() at the last call */
   if (OX_LIKELY(ox_ticks() - last < OX_CALLER_ASKS_US * pool->us_ticks)) return;
   pool->policy->caller_between(pool);
   last = ox_ticks();
 }
 
-/* Opens enough for a loop of |cap| threads (0: all), beside those of other clients. */
+/* Opens enough workers (grow.h) for a loop of |cap| threads (0: all), beside the loops of other clients. */
 static OX_NOINLINE void open_workers(ox_pool *pool, uint32_t slot_index, uint32_t cap, bool client) {
   uint32_t size = ox_pool_threads(pool), want = cap ? cap : size;
   uint32_t used = client ? atomic_load_explicit(&pool->n_used, memory_order_relaxed) : 0;
@@ -282,7 +286,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   int64_t block = OX_LIKELY(n_tiles <= MOST_BLOCKS) ? 1 : 1 + (n_tiles - 1) / MOST_BLOCKS;
   uint32_t n = (uint32_t)(block == 1 ? n_tiles : 1 + (n_tiles - 1) / block);
   uint32_t shift = atomic_load_explicit(&pool->grain_shift, memory_order_relaxed), grain = n >> shift;
-  slot->most = n >> (shift - (shift <= 8 ? 5 : 3)); /* half of a thread's share; an eighth among more than four */
+  slot->most = n >> (shift - (shift <= 8 ? 5 : 3)); /* half of a thread's share; of more than four threads an eighth */
   slot->fn = fn, slot->ctx = ctx, slot->n_tiles = n_tiles, slot->block_tiles = block;
   slot->grain = grain = grain ? grain : 1;
   atomic_store_explicit(&slot->error, NULL, memory_order_relaxed);
@@ -290,14 +294,14 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   atomic_store_explicit(&slot->pending, n, memory_order_relaxed);
   atomic_store_explicit(&slot->serial, atomic_load_explicit(&slot->serial, memory_order_relaxed) + 1,
                         memory_order_relaxed);
-  /* P1; the first claim is ours before anybody looks. n >= 2 and grain <= n / 64, so the range is not empty. */
+  /* P1. The owner's first claim is left out of the published range. n >= 2 and grain <= n / 64, so it is not empty. */
   if (OX_UNLIKELY(ox_pool_open(pool) < ox_pool_threads(pool))) open_workers(pool, slot_index, cap, client);
   ox_gate gate = ox_gate_choose(ox_pool_threads(pool), ox_pool_open(pool), slot_index, cap);
   uint64_t range = pack(gate_bits(gate), grain, n);
   atomic_exchange_explicit(&slot->range0, range, memory_order_seq_cst);
   run r = {pool, slot, &slot->range0, slot_index, 0, 0, 0, 0, 0, 0};
   ox_loop_note note;
-  bool noted = OX_UNLIKELY(ox_pool_any_asleep(pool)) && begin_among_sleepers(pool, slot, gate, n, &note); /* P2 */
+  bool noted = OX_UNLIKELY(ox_pool_any_asleep(pool)) && wake_for_loop(pool, slot, gate, n, &note); /* P2 */
 
   n_owned++;
   uint32_t begin = 0, claimed = grain;
@@ -310,13 +314,13 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   if (OX_UNLIKELY(noted)) pool->policy->loop_ended(pool, &note, r.ran, n);
   ox_count(&slot->loops, 1), ox_count(&slot->claims, r.claims), ox_count(&slot->steals, r.steals);
   ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with ox_keep_first */
-  if (client) ask_between(pool);
+  if (client) call_between(pool);
   atomic_store_explicit(&slot->busy, 0, memory_order_release); /* pairs with take_slot */
   return st;
 }
 
-/* On threads that are not ours, or with denormals flushed: the caller computes like the workers, or results would
- * depend on who ran a tile. */
+/* The loop runs on the back-end's threads, or denormals are flushed: in the caller, too, or results would depend on
+ * which thread ran a tile. */
 static OX_NOINLINE ox_status *run_unusual(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   bool flush = pool->opts.flags & OX_POOL_FLUSH_DENORMALS;
   unsigned mode = flush ? ox_thread_flush_denormals() : 0;

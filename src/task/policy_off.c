@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/policy_off.c - no policy: the mechanism alone. Who finds nothing to do sleeps at once, who publishes work wakes
- * whoever sleeps, every loop is joined, and nobody looks at a clock. */
+ * task/policy_off.c - no policy: the mechanism alone. A thread that finds nothing to do sleeps at once, new work wakes
+ * sleeping threads, every loop is joined, and nothing depends on a clock. */
 #include "task/policy.h"
 
 static void leave_pool(ox_pool *pool) { (void)pool; }

@@ -9,7 +9,7 @@
 #include "task/try_lock.h"
 #include "task/wake.h"
 
-enum { BATCH = 16 };
+enum { BATCH = 16 /* tasks between two marks, and a thief's share of a short queue */ };
 
 /* Locks |own| or, if its lock is taken, the next one that is free. */
 static ox_task_queue *lock_any(ox_pool *pool, uint32_t own) {
@@ -30,7 +30,7 @@ uint32_t ox_queue_own(const ox_pool *pool) {
 
 static uint32_t get_count(const ox_task_queue *q) { return atomic_load_explicit(&q->count, memory_order_seq_cst); }
 
-/* Lock held. */
+/* The number of tasks and calls; lock held. */
 static uint32_t length(const ox_task_queue *q) { return q->pushed - q->popped + q->n_calls; }
 
 /* Lock held, after something was added: P1. */
@@ -97,9 +97,10 @@ bool ox_queue_push_call(ox_pool *pool, uint32_t own, ox_unit_fn fn, void *payloa
   return true;
 }
 
-/* Lock held. Tasks and calls take turns, so that neither waits for the other to run out. False: no call now. */
+/* Lock held. Where a queue has both, claims alternate between calls and tasks, so that neither kind starves. False:
+ * there is no call, or it is a task's turn. */
 static bool take_call(ox_task_queue *q, ox_claim *out, ox_call_block **out_empty) {
-  if (!q->n_calls || (q->head && q->turn++ % 2)) return false;
+  if (!q->n_calls || (q->head && q->alternate++ % 2)) return false;
   *out_empty = ox_calls_take(&q->calls, &out->call);
   q->n_calls--;
   count_less(q);
@@ -143,7 +144,7 @@ static uint32_t cut_share(ox_task_queue *q, ox_task **out_first, ox_task **out_l
   return n;
 }
 
-/* Adds what was cut from another queue. Whoever looked meanwhile saw the tasks in neither. */
+/* Adds what was cut from another queue, and wakes: other threads may have seen the tasks in no queue meanwhile. */
 static void adopt(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, uint32_t n) {
   ox_task_queue *q = lock_any(pool, own);
   append(q, first, last, n);
@@ -161,7 +162,6 @@ static void adopt_calls(ox_pool *pool, uint32_t own, ox_call_block *block) {
   ox_queue_wake(pool, 1);
 }
 
-/* One of our own. */
 static bool claim_own(ox_pool *pool, ox_task_queue *q, ox_claim *out) {
   if (!atomic_load_explicit(&q->count, memory_order_relaxed) || !ox_try_lock(&q->lock)) return false;
   ox_call_block *empty = NULL;
@@ -173,8 +173,8 @@ static bool claim_own(ox_pool *pool, ox_task_queue *q, ox_claim *out) {
   return found;
 }
 
-/* Lock held. A thief's share of the calls: the first block if there are others, else half of it; NULL: there is but one
- * call, or none, or no memory. */
+/* Lock held. A thief's share of the calls: the first block if there are others, else half of it. NULL: there are fewer
+ * than two calls, or no memory. */
 static ox_call_block *cut_calls(ox_pool *pool, uint32_t own, ox_task_queue *q) {
   if (q->n_calls < 2) return NULL;
   bool whole = q->calls.first->next != NULL;
@@ -186,7 +186,7 @@ static ox_call_block *cut_calls(ox_pool *pool, uint32_t own, ox_task_queue *q) {
   return share;
 }
 
-/* One from somebody else's queue, and with it a share of the rest for our own. */
+/* Claims from another thread's queue, and moves a share of the rest to our own. */
 static bool steal(ox_pool *pool, uint32_t own, ox_task_queue *q, ox_claim *out) {
   if (!atomic_load_explicit(&q->count, memory_order_relaxed) || !ox_try_lock(&q->lock)) return false;
   ox_call_block *empty = NULL, *share = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/section.c - parallel sections: workers stay awake between the loops of a caller.
- * A pool only counts how many workers its open sections want; the policy does the rest. */
+ * The pool only counts the workers that open sections keep awake; the policy does the rest. */
 #include "task/grow.h"
 
 void ox_task_section_begin(ox_pool *pool, uint32_t max_threads, ox_task_section *out_section) {

@@ -8,8 +8,8 @@
 #include "task/task.h"
 #include "task/try_lock.h"
 
-/* A few tasks at first, then, when a program has many in flight, 2 MiB at a time, which the heap puts on huge pages: on
- * small ones each task costs a page walk. Calls are smaller, so their chunks get large later. */
+/* Chunks of a few tasks at first; of 2 MiB when a program has many in flight, since the heap puts these on huge pages:
+ * on small pages each task costs a page walk. Calls are smaller, so their chunks become large later. */
 enum {
   LARGE_BYTES = 2 << 20,
   FEW_TASKS = 32,
@@ -21,13 +21,13 @@ enum {
 struct ox_chunk {
   struct ox_chunk *next;
   size_t bytes;
-  uint32_t n_tasks; /* 0: blocks */
+  uint32_t n_tasks; /* 0: a chunk of call blocks */
   _Alignas(OX_CACHE_LINE) unsigned char items[];
 };
 
 static ox_task *tasks_of(struct ox_chunk *c) { return (ox_task *)(void *)c->items; }
 
-/* Room for |few| items of |item_bytes|, or for as many as a large chunk holds; says how many. */
+/* A chunk for |few| items of |item_bytes|, or a |large| one; *out_n: how many items it holds. */
 static struct ox_chunk *new_chunk(size_t item_bytes, uint32_t few, bool large, uint32_t *out_n) {
   uint32_t n = large ? (uint32_t)((LARGE_BYTES - sizeof(struct ox_chunk)) / item_bytes) : few;
   size_t bytes = large ? LARGE_BYTES : sizeof(struct ox_chunk) + few * item_bytes;
@@ -38,7 +38,7 @@ static struct ox_chunk *new_chunk(size_t item_bytes, uint32_t few, bool large, u
   return chunk;
 }
 
-/* After its items are made: destroy goes through them. */
+/* Publishes a chunk whose items are initialised; destroy goes through them. */
 static void keep_chunk(ox_pool *pool, struct ox_chunk *chunk) {
   chunk->next = atomic_load_explicit(&pool->chunks, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&pool->chunks, &chunk->next, chunk, memory_order_release,
@@ -101,7 +101,7 @@ static ox_task *own_spare(ox_spares *s) {
   return t;
 }
 
-/* All spares of another queue, in our own but for the one returned. */
+/* Moves all spares of another queue to our own, but for the one returned. */
 static ox_task *fetch_spares(ox_pool *pool, uint32_t own, ox_spares *s) {
   if (!ox_try_lock(&s->lock)) return NULL;
   ox_task *t = get_spare(s);
@@ -112,8 +112,8 @@ static ox_task *fetch_spares(ox_pool *pool, uint32_t own, ox_spares *s) {
   return t;
 }
 
-/* The submitter's spares end up with the threads that run its tasks, so it takes them back: all at once, and not before
- * they are worth the way. */
+/* The submitter's spares end up with the threads that run its tasks. It takes them back all at once, and only if there
+ * are enough to be worth it. */
 ox_task *ox_spare_take_task(ox_pool *pool, uint32_t own) {
   ox_task *t = own_spare(&pool->spares[own]);
   if (OX_LIKELY(t != NULL)) return t;

@@ -17,7 +17,7 @@ void ox_pool_get_stats(const ox_pool *pool, ox_pool_stats *out_stats) {
     s.wait_ns += get(&slot->wait_ns);
   }
   uint32_t n = pool ? atomic_load_explicit(&pool->n_made, memory_order_acquire) : 0; /* pairs with make_worker */
-  for (uint32_t i = 1; i <= n; i++) { /* also those that a resize has sent home */
+  for (uint32_t i = 1; i <= n; i++) { /* also those that a resize has ended */
     const ox_worker *w = pool->workers[i];
     s.claims += get(&w->claims), s.steals += get(&w->steals), s.units += get(&w->units);
     s.sleeps += get(&w->sleeps), s.run_ns += get(&w->run_ns);

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/task.h - tasks: units, parents, counts.
  *
- * Ready: |wait_parents| starts at 1 + parents while nobody else knows the task; each parent that ends subtracts one,
- * and so does the submitter at the end. Whoever brings it to 0 queues the task: exactly one thread, after all have
- * ended.
+ * Ready: |wait_parents| starts at 1 + parents while no other thread knows the task; each parent that ends subtracts
+ * one, and so does the submitter at the end. The thread that brings it to 0 queues the task: exactly one does, after
+ * all parents have ended.
  *
- * Parents: a child hangs a link (in its own memory) on the parent's |children|, a stack that takes pushes until the
- * parent ends and swaps in CLOSED. A push either lands before the swap, and the parent will see the link, or fails on
- * CLOSED, and the child knows the parent has ended. Links are never popped one by one, so there is no ABA. A link is
- * read only before its child's wait_parents is decremented: until then the child cannot run, so cannot be freed.
+ * Parents: a child pushes a link (in its own memory) onto the parent's |children|, a stack that accepts pushes until
+ * the parent ends and swaps in CLOSED. A push either comes before the swap, and the parent will see the link, or it
+ * fails on CLOSED, and the child knows that the parent has ended. Links are never popped one by one, so there is no
+ * ABA. A link is read only before its child's wait_parents is decremented: until then the child cannot run, so cannot
+ * be freed.
  *
  * References: one for the run, from submission until the task has ended and told its children, and one per handle. The
- * last one returns the memory. Retain is relaxed (the caller holds one), release is one acq_rel decrement. Who finds
- * its own reference to be the only one (acquire) need not subtract, as nobody is left who could retain: for the run's
- * reference that also means that nobody waits and that no child can come any more.
+ * last one returns the memory. Retain is relaxed (the caller holds one), release is one acq_rel decrement. A thread
+ * that finds its own reference to be the only one (acquire) need not subtract, as no other thread can retain any more:
+ * for the run's reference that also means that no thread waits and that no child can be added any more.
  *
- * Waiting is the handshake of wake.h again, for threads that are not in the |asleep| mask: the waiter marks the
- * task (WAITED), counts itself in n_waiting, reads |wait_epoch|, looks again (task ended? work queued?), and sleeps
- * while the epoch is what it read. Who ends a marked task, or queues work while n_waiting > 0, raises the epoch first.
- * All seq_cst: if the waiter's look missed the event, the event comes after the look in the total order, so the epoch
- * is raised after it was read, and the sleep ends or does not begin. A waiter that was woken for work may leave
- * instead, its task being done: then that end, which came after its last look, wakes all others, and they look for the
- * work.
+ * Waiting is the handshake of wake.h again, for threads that are not in the |asleep| mask: the waiter marks the task
+ * (WAITED), counts itself in n_waiting, reads |wait_epoch|, checks again (has the task ended, is work queued?), and
+ * sleeps while the epoch is what it read. A thread that ends a marked task, or queues work while n_waiting > 0, raises
+ * the epoch before it wakes. All seq_cst: if the waiter's check missed the event, the event comes after the check in
+ * the total order, so the epoch is raised after it was read, and the sleep ends or does not begin. A waiter that was
+ * woken for work may leave instead because its task has ended: then that end, which came after its last check, wakes
+ * all other waiters, and they look for the work.
  *
- * The rest is publication, one writer before one reader: acquire and release. A submitter's stores reach who runs the
- * task by the queue's lock or by the link (pushed with release, swapped out with acquire; later pushes are RMWs and
- * continue the release sequence). What units wrote reaches who ends the task by |pending|, the children by
- * |wait_parents|, waiters by DONE, and who frees the memory by |refs|; all are acq_rel RMWs, so each sees all before
- * it.
+ * The rest is publication, one writer before one reader: acquire and release. What the submitter stored reaches the
+ * thread that runs the task through the queue's lock or the link (pushed with release, swapped out with acquire; later
+ * pushes are RMWs and continue the release sequence). What units wrote reaches the thread that ends the task through
+ * |pending|, children through |wait_parents|, waiters through DONE, and the thread that frees the memory through
+ * |refs|; all are acq_rel RMWs, so each sees everything before it.
  *
  * tests/task/model: refs.pml (parents, references, errors), wait.pml (waiting). */
 #ifndef OX_TASK_TASK_H
@@ -51,13 +52,13 @@ enum {
   OX_TASK_WAITED = 2,
   OX_TASK_KEPT = 4,       /* |kept| is set */
   OX_TASK_OWNS = 8,       /* payload_delete or |links| is set */
-  OX_TASK_CANCELLED = 16, /* never set once it is DONE, so all who wait get the same result */
+  OX_TASK_CANCELLED = 16, /* never set once it is DONE, so all waiters get the same result */
   OX_TASK_FLAG_SHIFT = 8
 };
 
 struct ox_task {
-  /* All that a task of one unit needs, on one cache line: it moves from the submitter's processor to another and back.
-   */
+  /* All that a task of one unit needs, on one cache line, which moves from the submitter's processor to another and
+   * back. */
   _Alignas(64) ox_task *next; /* under the lock of the queue it is in */
   ox_unit_fn fn;              /* constant while it runs, like payload, pool, n_units */
   void *payload;
@@ -71,7 +72,7 @@ struct ox_task {
   /* The rest is 0 in a spare and stays so unless it is needed. */
   atomic_uint wait_parents;
   uint32_t next_unit; /* like |next| */
-  uint32_t mark;      /* of the last search that came here (cycle.c); anything in a spare */
+  uint32_t mark;      /* the last search that came here (cycle.c); undefined in a spare */
   void (*payload_delete)(void *);
   ox_task_link *links;            /* NULL: |own| */
   _Atomic(struct ox_kept *) kept; /* ox_task_keep */

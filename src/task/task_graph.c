@@ -58,7 +58,7 @@ ox_status *ox_task_graph_add(ox_task_graph *g, ox_unit_fn fn, void *payload, uin
   return NULL;
 }
 
-/* The edges sorted by parent, each node's children in the order they came. */
+/* Sorts the edges by parent; each node's children stay in the order they were added. */
 static void link_children(ox_task_graph *g) {
   for (size_t i = 0; i < g->n_nodes; i++) g->nodes[i].n_children = 0;
   for (size_t e = 0; e < g->n_edges; e++) g->nodes[g->edges[e].parent].n_children++;

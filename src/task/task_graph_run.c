@@ -6,7 +6,9 @@
 #include "task/task_graph.h"
 #include "task/wake.h"
 
-enum { HELPER_LOOKS = 64 }; /* a helper without nodes stays this long: joining again costs two exchanges */
+enum {
+  HELPER_LOOKS = 64
+}; /* a helper without nodes checks so often before it leaves: joining again costs two exchanges */
 
 typedef struct ox_graph_run {
   ox_task_graph *graph;
@@ -14,11 +16,11 @@ typedef struct ox_graph_run {
   atomic_uint parked; /* 1: the owner sleeps */
   _Atomic(ox_status *) error;
   ox_gate gate;
-  bool wakes; /* offers wake sleeping workers */
+  bool wakes; /* sleeping workers are woken for offers */
 } ox_graph_run;
 
 /* One thread in one run. */
-typedef struct party {
+typedef struct participant {
   ox_pool *pool;
   ox_graph_slot *slot; /* NULL: alone */
   ox_graph_run *run;
@@ -29,13 +31,13 @@ typedef struct party {
   uint32_t slot_index, index; /* index: 0 for the owner, else the worker's */
   uint32_t head, count;       /* the private stack: first node + 1 */
   uint32_t done, ran;         /* ended but not reported; ended in all */
-} party;
+} participant;
 
-static party join(ox_pool *pool, uint32_t slot_index, uint32_t index, ox_graph_run *run) {
+static participant join(ox_pool *pool, uint32_t slot_index, uint32_t index, ox_graph_run *run) {
   ox_graph_slot *slot = &pool->graphs[slot_index];
   ox_graph_lane *lane = index ? &pool->workers[index]->graph_lanes[slot_index] : &slot->lane;
   ox_task_graph *g = run->graph;
-  return (party){pool, slot, run, g->nodes, g->waits, g->next, lane, slot_index, index, 0, 0, 0, 0};
+  return (participant){pool, slot, run, g->nodes, g->waits, g->next, lane, slot_index, index, 0, 0, 0, 0};
 }
 
 static inline bool has_failed(const ox_graph_run *run) {
@@ -47,14 +49,14 @@ static void wake_owner(ox_graph_run *run) {
   if (atomic_exchange_explicit(&run->parked, 0, memory_order_seq_cst)) ox_park_wake(&run->parked, 0);
 }
 
-/* In the slot the gate is one word, {first:16, cap:16}: read with a run that may be over. */
+/* The slot's copy of the gate. It is one word, as it may be read while one run ends and the next begins. */
 static ox_gate gate_of(const ox_graph_slot *slot) {
   uint32_t word = atomic_load_explicit(&slot->gate, memory_order_seq_cst);
   return (ox_gate){word >> 16, word & 0xffff};
 }
 
 /* Offers the older half of the stack. */
-static void offer(party *p) {
+static void offer(participant *p) {
   uint32_t give = p->count / 2, keep = p->count - give, last = p->head - 1;
   for (uint32_t i = 1; i < keep; i++) last = p->next[last] - 1;
   uint64_t chain = (uint64_t)give << 32 | p->next[last];
@@ -64,8 +66,8 @@ static void offer(party *p) {
   if (p->index) wake_owner(p->run);
 }
 
-/* Takes all of a lane's chain on our empty stack. */
-static bool take(party *p, ox_graph_lane *lane) {
+/* Moves all of a lane's chain to our stack, which is empty. */
+static bool take(participant *p, ox_graph_lane *lane) {
   if (!atomic_load_explicit(&lane->chain, memory_order_relaxed)) return false;
   /* acquire: pairs with the exchange in offer(); seq_cst costs the same */
   uint64_t chain = atomic_exchange_explicit(&lane->chain, 0, memory_order_seq_cst);
@@ -77,8 +79,8 @@ static inline ox_graph_lane *lane_of(ox_pool *pool, uint32_t slot, uint32_t inde
   return index ? &pool->workers[index]->graph_lanes[slot] : &pool->graphs[slot].lane;
 }
 
-/* Our own offer first, then the others', those after us first. */
-static bool take_any(party *p) {
+/* Our own offer first, then those of the threads after us, in turn. */
+static bool take_any(participant *p) {
   uint32_t n = ox_pool_threads(p->pool);
   for (uint32_t k = 0, i = p->index; k < n; k++, i = i + 1 < n ? i + 1 : 0)
     if (take(p, lane_of(p->pool, p->slot_index, i))) return true;
@@ -100,7 +102,7 @@ static ox_status *run_units(void *ctx, int64_t begin, int64_t end, uint32_t work
   return NULL;
 }
 
-static inline void run_node(party *p, uint32_t index) {
+static inline void run_node(participant *p, uint32_t index) {
   const ox_graph_node *node = &p->nodes[index];
   ox_status *st = NULL;
   if (OX_LIKELY(node->fn && !has_failed(p->run))) {
@@ -122,7 +124,7 @@ static inline void run_node(party *p, uint32_t index) {
   }
 }
 
-static void run_stack(party *p) {
+static void run_stack(participant *p) {
   while (p->head) {
     if (p->count > 1 && p->slot && !atomic_load_explicit(&p->lane->chain, memory_order_relaxed)) offer(p);
     uint32_t index = p->head - 1;
@@ -132,8 +134,8 @@ static void run_stack(party *p) {
   }
 }
 
-/* Returns true when all nodes have ended. */
-static bool report(party *p) {
+/* Subtracts the nodes that we ran from |left|; true when all nodes of the run have ended. */
+static bool report(participant *p) {
   uint32_t n = p->done, left;
   if (!n) return !atomic_load_explicit(&p->run->left, memory_order_acquire);
   p->ran += n, p->done = 0;
@@ -143,7 +145,8 @@ static bool report(party *p) {
   return !left;
 }
 
-static void sleep_until_wanted(party *p) {
+/* The owner sleeps until there is an offer or the last node has ended. */
+static void sleep_until_offer(participant *p) {
   atomic_store_explicit(&p->run->parked, 1, memory_order_seq_cst);
   bool any = !atomic_load_explicit(&p->run->left, memory_order_seq_cst);
   uint32_t n = ox_pool_threads(p->pool);
@@ -153,8 +156,8 @@ static void sleep_until_wanted(party *p) {
   atomic_store_explicit(&p->run->parked, 0, memory_order_seq_cst);
 }
 
-/* The owner without nodes: watches, then sleeps, until there are some or the run has ended. */
-static void wait_for_nodes(party *p) {
+/* The owner, without nodes, spins, then sleeps, until there are some or the run has ended. */
+static void wait_for_nodes(participant *p) {
   uint64_t start = 0;
   for (;;) {
     for (int i = 0; i < OX_LOOKS_PER_ASK; i++) {
@@ -165,7 +168,7 @@ static void wait_for_nodes(party *p) {
     if (!start) start = now;
     if (p->pool->policy->waiter_watches(p->pool, now - start)) continue;
     p->pool->policy->waiter_sleeps(p->pool, p->slot);
-    sleep_until_wanted(p);
+    sleep_until_offer(p);
   }
 }
 
@@ -177,7 +180,7 @@ static void dismiss_helpers(ox_graph_slot *slot) {
     ox_pause();
   }
   ox_park_until_zero(&slot->helpers);
-  /* A helper that comes late may count itself meanwhile, so only the flag goes. */
+  /* A late helper may count itself meanwhile, so only the flag is cleared. */
   atomic_fetch_and_explicit(&slot->helpers, ~OX_PARK_WAITING, memory_order_seq_cst);
 }
 
@@ -188,7 +191,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   ox_graph_run *run = atomic_load_explicit(&slot->run, memory_order_seq_cst);
   uint32_t ran = 0;
   if (run && ox_gate_admits(run->gate, index)) {
-    party p = join(pool, slot_index, index, run);
+    participant p = join(pool, slot_index, index, run);
     for (int looks = 0; looks < HELPER_LOOKS; looks++) {
       if (take_any(&p)) {
         ox_worker_helps(w, slot);
@@ -230,7 +233,7 @@ bool ox_graphs_any(const ox_pool *pool, uint32_t index) {
   return false;
 }
 
-/* A free slot, or NULL: then the caller does without help. */
+/* Takes a free slot. NULL: there is none, the caller runs the graph alone. */
 static ox_graph_slot *take_slot(ox_pool *pool, uint32_t *out_index) {
   for (uint32_t i = 0; i < OX_GRAPH_SLOTS; i++) {
     ox_graph_slot *slot = &pool->graphs[i];
@@ -246,7 +249,7 @@ static ox_graph_slot *take_slot(ox_pool *pool, uint32_t *out_index) {
   return NULL;
 }
 
-static void push_roots(party *p, const ox_task_graph *g) {
+static void push_roots(participant *p, const ox_task_graph *g) {
   for (uint32_t i = g->n_roots; i-- > 0;) {
     p->next[g->roots[i]] = p->head;
     p->head = g->roots[i] + 1;
@@ -254,7 +257,7 @@ static void push_roots(party *p, const ox_task_graph *g) {
   p->count = g->n_roots;
 }
 
-static void run_shared(party *p, ox_task_graph *g) {
+static void run_shared(participant *p, ox_task_graph *g) {
   ox_pool *pool = p->pool;
   ox_loop_note note = {.wake = OX_WAKE_SOME};
   if (ox_pool_any_asleep(pool)) pool->policy->graph_begins(pool, g, g->n_nodes, &note);
@@ -272,7 +275,7 @@ static void run_shared(party *p, ox_task_graph *g) {
   atomic_store_explicit(&p->slot->busy, 0, memory_order_release); /* pairs with take_slot */
 }
 
-/* Opens enough for a run on |cap| threads (0: all), beside others. */
+/* Opens enough workers (grow.h) for a run on |cap| threads (0: all), beside other runs. */
 static void open_workers(ox_pool *pool, uint32_t slot_index, uint32_t cap) {
   uint32_t size = ox_pool_threads(pool), want = cap ? cap : size;
   uint32_t used = atomic_load_explicit(&pool->n_graphs, memory_order_relaxed);
@@ -293,7 +296,7 @@ static ox_status *run_prepared(ox_pool *pool, uint32_t max_threads, ox_task_grap
   uint32_t slot_index = 0;
   bool alone = !pool || max_threads == 1 || ox_pool_threads(pool) <= 1;
   ox_graph_slot *slot = alone ? NULL : take_slot(pool, &slot_index);
-  party p = {.pool = pool, .run = &run, .nodes = g->nodes, .waits = g->waits, .next = g->next};
+  participant p = {.pool = pool, .run = &run, .nodes = g->nodes, .waits = g->waits, .next = g->next};
   if (slot) {
     if (OX_UNLIKELY(ox_pool_open(pool) < ox_pool_threads(pool))) open_workers(pool, slot_index, max_threads);
     run.gate = ox_gate_choose(ox_pool_threads(pool), ox_pool_open(pool), slot_index, max_threads);

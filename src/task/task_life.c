@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/task_life.c - tasks begin, become ready, end and are freed. The protocols are explained and proved in task.h. */
+ * task/task_life.c - how tasks begin, become ready, end and are freed. The protocols are explained and proved in
+ * task.h. */
 #include "task/task_life.h"
 
 #include "task/kept.h"
@@ -69,22 +70,22 @@ static void chain_add(chain *c, ox_task *t) {
   c->last = t, c->n++, c->n_units += OX_MIN(t->n_units, 2u);
 }
 
-/* The parent has ended: its failure, with what was kept, becomes the child's. */
+/* The parent has ended: if it failed, the child takes over its error and the object kept with it. */
 static void inherit(const ox_task *parent, ox_task *child) {
   if (!ox_task_has_failed(parent) || (ox_task_flags(child) & OX_TASK_RUN_ANYWAY)) return;
   ox_kept_share(parent, child);
   ox_keep_first(&child->error, ox_task_copy_error(parent));
 }
 
-/* One parent fewer. The failure travels first: after the decrement the child may be running, or gone. */
+/* One parent fewer. The error is passed on first: after the decrement the child may be running or freed. */
 static void parent_ended(const ox_task *parent, ox_task *child, chain *ready) {
   inherit(parent, child);
   /* acq_rel: the child's units see what all parents wrote */
   if (atomic_fetch_sub_explicit(&child->wait_parents, 1, memory_order_acq_rel) == 1) chain_add(ready, child);
 }
 
-/* All units have run: tells children and waiters, drops the run's reference. DONE comes first, so that who sees a child
- * run finds its parents done. */
+/* All units have run: notifies children and waiters, and drops the run's reference. DONE is set first, so that when a
+ * child runs its parents are done. */
 static void end_one(ox_task *t, chain *ready) {
   if (ox_task_flags(t) & OX_TASK_TIMED) {
     t->end_ns = ox_thread_now_ns();
@@ -94,7 +95,7 @@ static void end_one(ox_task *t, chain *ready) {
   bool waited = atomic_fetch_or_explicit(&t->state, OX_TASK_DONE, memory_order_seq_cst) & OX_TASK_WAITED;
   ox_task_link *link = atomic_exchange_explicit(&t->children, CLOSED, memory_order_acq_rel);
   while (link) {
-    ox_task_link *next = link->next; /* read before the child may go */
+    ox_task_link *next = link->next; /* read first: the child may be freed below */
     parent_ended(t, link->child, ready);
     link = next;
   }
@@ -109,15 +110,15 @@ static void flush(chain *ready) {
   *ready = (chain){0};
 }
 
-/* Nobody has a handle, and nobody waits for it to end. */
-static bool is_alone(const ox_task *t) {
+/* Is there no handle and no child, so that nothing depends on its end? */
+static bool is_unobserved(const ox_task *t) {
   return atomic_load_explicit(&t->refs, memory_order_acquire) == 1 &&
          !atomic_load_explicit(&t->children, memory_order_relaxed);
 }
 
-/* In a loop rather than by recursion: chains of barriers may be long. */
+/* A loop, not recursion: chains of barriers may be long. */
 void ox_task_end(ox_task *t) {
-  if (is_alone(t)) {
+  if (is_unobserved(t)) {
     free_owned(t);
     free_task(t);
     return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/task_pool.c - making, ending and forking pools. */
+ * task/task_pool.c - making, resizing, ending and forking pools. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include "task/wake.h"
 #include "task/worker.h"
 
-/* A worker and its lanes; what the policy keeps of it comes after. */
+/* The size of a worker and its lanes; the policy's state of it comes after. */
 static size_t lanes_end(const ox_pool *pool) {
   return OX_ROUND_UP(sizeof(ox_worker) + pool->n_slots * sizeof(ox_lane), OX_CACHE_LINE);
 }
@@ -65,7 +65,7 @@ static const ox_policy *choose_policy(uint32_t wanted) {
   return off ? &ox_policy_off : &ox_policy_adaptive;
 }
 
-/* Sets the size and what follows from it. */
+/* Sets the size and what depends on it. */
 static void set_size(ox_pool *pool, uint32_t n) {
   uint32_t shift = 6;
   while (1u << (shift - 6) < n) shift++;
@@ -88,8 +88,8 @@ static ox_worker *make_worker(ox_pool *pool, uint32_t index) {
   return w;
 }
 
-/* Starts workers [from, to), made if need be. On an error those before the first that failed run. |now|: with threads.
- */
+/* Initialises workers [from, to), made if need be, and starts their threads if |now|. On an error those before the one
+ * that failed run. */
 static ox_status *start_workers(ox_pool *pool, uint32_t from, uint32_t to, bool now) {
   for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
@@ -110,7 +110,7 @@ static ox_status *reserve_workers(ox_pool *pool, uint32_t n) {
   return NULL;
 }
 
-/* As pool->start. */
+/* ox_pool.start. */
 static bool start_late(ox_worker *w) {
   atomic_store_explicit(&w->life, OX_WORKER_STARTS, memory_order_relaxed);
   ox_status *st = ox_thread_start(&w->pool->opts, ox_worker_main, w, &w->thread);
@@ -119,7 +119,7 @@ static bool start_late(ox_worker *w) {
   return !st;
 }
 
-/* Has it a thread? If not, it does not get one any more. */
+/* Does the worker have a thread? A worker that has none will not get one after this call. */
 static bool has_thread(ox_pool *pool, uint32_t index) {
   ox_worker *w = pool->workers[index];
   for (; w; ox_thread_yield()) {
@@ -127,7 +127,7 @@ static bool has_thread(ox_pool *pool, uint32_t index) {
     if (life == OX_WORKER_RUNS) return true;
     if (life == OX_WORKER_NONE) return false;
     if (life == OX_WORKER_STARTS || !ox_pool_take_sleeper(pool, index)) continue;
-    unsigned due = OX_WORKER_DUE; /* or the bit was that of its thread, which has fallen asleep meanwhile */
+    unsigned due = OX_WORKER_DUE; /* if it is no longer, the bit was that of its thread, which has just fallen asleep */
     if (atomic_compare_exchange_strong_explicit(&w->life, &due, OX_WORKER_NONE, memory_order_acquire,
                                                 memory_order_acquire))
       return false;
@@ -135,7 +135,7 @@ static bool has_thread(ox_pool *pool, uint32_t index) {
   return false;
 }
 
-/* Workers [from, to) leave and are joined. */
+/* Ends workers [from, to) and joins their threads. */
 static void stop_workers(ox_pool *pool, uint32_t from, uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
@@ -174,8 +174,8 @@ static ox_status *make_parts(ox_pool *pool, uint32_t size) {
   return NULL;
 }
 
-/* What ox_pause takes, from 5 to 50 ns, and how fast ox_ticks counts. The shortest of a few tries: we may be
- * descheduled during one. */
+/* Measures how long ox_pause takes (5 to 50 ns) and how fast ox_ticks counts. The shortest of a few tries counts, as
+ * the thread may be descheduled during one. */
 static void calibrate(ox_pool *pool) {
   enum { PAUSES = 64 };
   uint64_t least = UINT64_MAX, ticks = 0;
@@ -189,8 +189,8 @@ static void calibrate(ox_pool *pool) {
   pool->us_ticks = OX_MAX(ticks * 1000 / OX_MAX(least, 1u), 1u);
 }
 
-/* Only the thread that called fork() lives on: no worker runs, every loop in progress is gone. Threads of the child
- * may get here together; one rebuilds, the others wait for the epoch. */
+/* In a forked child only the thread that called fork() exists: no worker runs, and loops in progress are gone. Several
+ * threads of the child may get here at the same time; one rebuilds the pool, the others wait. */
 static void rebuild(ox_pool *pool) {
   static atomic_flag rebuilding = ATOMIC_FLAG_INIT;
   while (atomic_flag_test_and_set_explicit(&rebuilding, memory_order_acquire)) ox_thread_yield();
@@ -242,7 +242,7 @@ static ox_status *create(const ox_pool_opts *opts, bool grows, ox_pool **out_poo
   ox_fork_watch();
   pool->policy = choose_policy(o.policy);
   pool->visit = ox_worker_visit, pool->rebuild = rebuild, pool->start = start_late;
-  /* Stale from birth: the first use of the workers makes their threads, as after a fork. */
+  /* If lazy it is stale from the start: the first use of the workers makes their threads, as after a fork. */
   atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count) - lazy, memory_order_relaxed);
   OX_TRY_TO(done, st, make_parts(pool, size));
   OX_TRY_TO(done, st, make_affinity(pool, o.n_threads - 1));
@@ -257,7 +257,7 @@ ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) { return
 
 static _Atomic(ox_pool *) the_pool; /* the default */
 
-/* Is this called by a tile or unit that runs on the pool? Then it cannot go. */
+/* Is this called by a tile or unit that runs on the pool, so that the pool cannot be freed? */
 static bool is_in_use(const ox_pool *pool) {
   if (ox_pool_self(pool) || ox_task_is_on(pool)) return true;
   for (uint32_t i = 0; pool->slots && i < pool->n_slots; i++)
@@ -268,10 +268,10 @@ static bool is_in_use(const ox_pool *pool) {
 void ox_pool_destroy(ox_pool *pool) {
   if (!pool || pool == atomic_load_explicit(&the_pool, memory_order_acquire)) return;
   if (atomic_load_explicit(&pool->team_open, memory_order_relaxed)) return; /* a tile of its own calls this */
-  if (!ox_pool_is_stale(pool)) { /* in a forked child there are no workers, and who knows what was in use */
+  if (!ox_pool_is_stale(pool)) { /* else: a forked child has no workers, and slots say nothing about it */
     if (is_in_use(pool)) return;
     stop_workers(pool, 1, OX_POOL_MAX);
-    atomic_store_explicit(&pool->held, 0, memory_order_relaxed); /* by sections that were never ended */
+    atomic_store_explicit(&pool->held, 0, memory_order_relaxed); /* sections may never have been ended */
     ox_worker_dismiss_all(pool);
   }
   for (uint32_t i = 1; i < OX_POOL_MAX; i++) ox_delete(ox_alloc_heap(), pool->workers[i], worker_bytes(pool));
@@ -285,7 +285,7 @@ void ox_pool_destroy(ox_pool *pool) {
   ox_delete(ox_alloc_heap(), pool, sizeof *pool);
 }
 
-/* No loop or graph starts while all slots are taken; those asked for meanwhile run in their callers. */
+/* Takes all slots, so that no loop or graph starts on workers (they run in their callers), or gives them back. */
 static void hold_slots(ox_pool *pool, bool hold) {
   for (uint32_t i = 0; i < pool->n_slots; i++) {
     if (!hold) atomic_store_explicit(&pool->slots[i].busy, 0, memory_order_release);
@@ -309,7 +309,7 @@ ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads) {
   ox_pool_renew(pool);
   while (atomic_flag_test_and_set_explicit(&pool->resizing, memory_order_acquire)) ox_thread_yield();
   hold_slots(pool, true);
-  ox_pool_open_all(pool); /* who asks for a size has it at once */
+  ox_pool_open_all(pool); /* an explicit size applies at once */
   uint32_t before = ox_pool_threads(pool);
   stop_workers(pool, n_threads, before);
   ox_status *st = start_workers(pool, before, n_threads, true);
@@ -322,7 +322,8 @@ ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads) {
 
 uint32_t ox_pool_size(const ox_pool *pool) { return pool ? ox_pool_threads(pool) : 1; }
 
-/* A CAS, not a lock: a lock could be held by a thread that a fork left behind. The loser's pool goes away at once. */
+/* A CAS, not a lock: after a fork a lock could be held by a thread that does not exist. If two threads create the pool,
+ * the second frees its own. */
 ox_pool *ox_pool_default(void) {
   ox_pool *pool = atomic_load_explicit(&the_pool, memory_order_acquire), *none = NULL;
   if (OX_LIKELY(pool != NULL)) return pool;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/task_run.c - a thread takes units and calls from the queues and runs them. */
+ * task/task_run.c - takes units and calls from the queues and runs them. */
 #include "task/task_run.h"
 
 #include "task/frame.h"
@@ -24,7 +24,7 @@ void ox_task_run_units(ox_task *t, uint32_t begin, uint32_t n) {
   }
   ox_task_pop_frame(&frame);
   if (w) ox_worker_helps(w, outer);
-  /* acq_rel: who ends the task sees what all units wrote */
+  /* acq_rel: the thread that ends the task sees what all units wrote */
   if (t->n_units == 1 || atomic_fetch_sub_explicit(&t->pending, n, memory_order_acq_rel) == n) ox_task_end(t);
 }
 
@@ -52,7 +52,7 @@ uint32_t ox_tasks_help(ox_pool *pool, uint32_t own) {
   return c.n;
 }
 
-/* A call becomes a task when its unit asks. */
+/* A call becomes a task here. */
 ox_task *ox_task_current(void) {
   ox_task_frame *f = ox_task_frames;
   if (!f || f->task || !f->call) return f ? f->task : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/task_submit.c - ox_task_submit: runs a unit at once, or makes a call or a task of it. */
+ * task/task_submit.c - ox_task_submit: runs a unit at once, or queues it as a call or a task. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static ox_status *check(const ox_task_opts *opts) {
   return NULL;
 }
 
-/* Copies the payload and makes room for the links; false on out of memory, with nothing left behind. */
+/* Copies the payload and allocates the links; false on out of memory, with nothing left allocated. */
 static bool take_payload(ox_task *t, const ox_task_opts *o, uint32_t n_parents) {
   bool many = n_parents > OX_TASK_LINKS, copy = o->payload_bytes && !o->payload_delete;
   bool big = copy && o->payload_bytes > sizeof t->bytes;
@@ -82,7 +82,7 @@ ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out
     atomic_store_explicit(&t->wait_parents, n_parents + 1, memory_order_relaxed);
     ox_task_add_parents(t, opts);
   } else if (now && t->fn) {
-    ox_task_run_units(t, 0, 1); /* here, but with a handle to ask for the time */
+    ox_task_run_units(t, 0, 1); /* here, but as a task, so that its time can be read */
   } else {
     ox_task_start(t);
   }

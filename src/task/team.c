@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/team.c - see team.h. A team is a loop with a tile for each member. Whoever runs a tile joins, once, and waits
- * for the caller to close the team: no member can be given a second tile before that, and afterwards tiles do nothing.
- */
+ * task/team.c - see team.h. A team is a loop with a tile for each member. A thread that runs a tile joins the team,
+ * then waits until the caller closes it: so no thread can run a second tile before that, and afterwards tiles do
+ * nothing. */
 #include "task/team.h"
 
 #include "base/macros.h"
 #include "task/pool.h"
 
-#define CLOSED 0x80000000u /* in a team's |joined|: nobody comes any more */
+#define CLOSED 0x80000000u /* in a team's |joined|: no thread can join any more */
 enum { LOOKS_PER_YIELD = 4096 };
 
 typedef struct team {
@@ -17,7 +17,7 @@ typedef struct team {
   atomic_uint joined; /* members, and CLOSED */
 } team;
 
-/* The caller's: waits for the others, who can have all tiles but its own |taken|. */
+/* Called by the caller: waits for the other members, at most one for each tile but the |taken| that the caller has. */
 static uint32_t close_team(team *t, int64_t taken) {
   uint32_t want = 1 + t->n - (uint32_t)taken;
   uint64_t start = ox_thread_now_ns();
@@ -26,7 +26,7 @@ static uint32_t close_team(team *t, int64_t taken) {
   return atomic_fetch_or_explicit(&t->joined, CLOSED, memory_order_acq_rel);
 }
 
-/* False: too late. */
+/* Joins the team and waits until it is closed; false: it is closed already. */
 static bool join(team *t, uint32_t *out_member, uint32_t *out_size) {
   unsigned joined = atomic_load_explicit(&t->joined, memory_order_relaxed);
   do {

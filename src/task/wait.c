@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/wait.c - threads that wait for a task: they work, then watch, then sleep. Proved in task.h. */
+ * task/wait.c - threads that wait for a task: they run other units, then spin, then sleep. Proved in task.h. */
 #include "task/cycle.h"
 #include "task/frame.h"
 #include "task/queue.h"
@@ -16,8 +16,8 @@ static void sleep_on(ox_pool *pool, ox_task *t) {
   atomic_fetch_sub_explicit(&pool->n_waiting, 1, memory_order_seq_cst);
 }
 
-/* Watches for a while; true when there is something to do. */
-static bool watch(ox_pool *pool, uint32_t own, const ox_task *t) {
+/* Spins until |t| has ended or other units were run (true), or the policy says to sleep (false). */
+static bool spin_until_ended(ox_pool *pool, uint32_t own, const ox_task *t) {
   uint64_t start = 0;
   for (;;) {
     for (int i = 0; i < OX_LOOKS_PER_ASK; i++) {
@@ -34,7 +34,7 @@ static ox_status *never_ends(void) {
   return ox_fail(OX_INVALID_ARGUMENT, "a task cannot wait for itself, nor for one that depends on it");
 }
 
-/* Helps until |t| has ended; INVALID_ARGUMENT if that can never be. */
+/* Runs other units until |t| has ended; INVALID_ARGUMENT if it never can. */
 static ox_status *wait_for(ox_task *t) {
   const ox_task_frame *inner = ox_task_frames;
   if (inner && inner->task == t) return never_ends();
@@ -45,7 +45,7 @@ static ox_status *wait_for(ox_task *t) {
   bool flush = pool->opts.flags & OX_POOL_FLUSH_DENORMALS;
   if (flush) float_mode = ox_thread_flush_denormals();
   for (bool searched = false; !ox_task_has_ended(t);) {
-    if (ox_tasks_help(pool, own) || watch(pool, own, t)) continue;
+    if (ox_tasks_help(pool, own) || spin_until_ended(pool, own, t)) continue;
     if (!searched && ox_task_needs_us(t)) {
       st = never_ends();
       break;
@@ -80,7 +80,7 @@ void ox_pool_work_until(ox_pool *pool, int (*stop)(void *ctx), void *ctx) {
     } else if (++idle < 64) {
       ox_pause();
     } else {
-      ox_thread_yield(); /* nobody tells us when |stop| changes its mind */
+      ox_thread_yield(); /* |stop| must be polled, so this thread cannot sleep */
     }
   }
 }

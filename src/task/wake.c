@@ -14,7 +14,7 @@ void ox_worker_announce(ox_worker *w) { /* W1 */
   atomic_fetch_or_explicit(&w->pool->asleep[w->index / 64], bit, memory_order_seq_cst);
 }
 
-/* An executor's thread becomes this worker for a while; false if there is none to be had. */
+/* Asks the executor for a thread that becomes this worker for a while; false if it has none. */
 static bool invite(ox_worker *w) {
   const ox_executor *e = &w->pool->executor;
   atomic_fetch_add_explicit(&w->pool->visits, 1, memory_order_relaxed);
@@ -24,7 +24,8 @@ static bool invite(ox_worker *w) {
   return false;
 }
 
-static bool rouse(ox_worker *w) {
+/* Wakes a worker whose bit the caller has cleared; false if it has no thread and cannot get one. */
+static bool wake_worker(ox_worker *w) {
   atomic_fetch_add_explicit(&w->pool->wakes, 1, memory_order_relaxed);
   if (w->pool->executor.run) return invite(w);
   if (OX_UNLIKELY(atomic_load_explicit(&w->life, memory_order_relaxed) == OX_WORKER_DUE)) return w->pool->start(w);
@@ -37,14 +38,14 @@ static bool rouse(ox_worker *w) {
 uint32_t ox_pool_wake(ox_pool *pool, uint32_t want) {
   uint32_t woken = 0, words = (ox_pool_threads(pool) + 63) / 64;
   want = pool->policy->may_wake(pool, want);
-  if (!want) return 1; /* as good as woken */
+  if (!want) return 1; /* a thread that is awake will look for work */
   for (uint32_t i = 0; i < words && woken < want; i++) {
     uint64_t bits = atomic_load_explicit(&pool->asleep[i], memory_order_seq_cst);
     while (bits && woken < want) {
       uint32_t index = i * 64 + (uint32_t)__builtin_ctzll(bits);
       bits &= bits - 1;
       if (!ox_pool_take_sleeper(pool, index)) continue;
-      if (rouse(pool->workers[index]))
+      if (wake_worker(pool->workers[index]))
         woken++;
       else if (pool->executor.run)
         return woken;
@@ -58,7 +59,7 @@ void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want)
   for (uint32_t index = first + 1; index <= first + n && want; index++) {
     uint64_t bits = atomic_load_explicit(&pool->asleep[index / 64], memory_order_seq_cst);
     if (!(bits >> index % 64 & 1) || !ox_pool_take_sleeper(pool, index)) continue;
-    if (rouse(pool->workers[index]))
+    if (wake_worker(pool->workers[index]))
       want--;
     else if (pool->executor.run)
       return;

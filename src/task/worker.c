@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/worker.c - the life of a worker: work, watch for a while, sleep. The handshake is proved in wake.h. */
+ * task/worker.c - what a worker does: it works, watches for work for a while, sleeps. The handshake is proved in
+ * wake.h. */
 #include "task/worker.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "task/task_run.h"
 #include "task/wake.h"
 
-enum { LOOPS_IN_A_ROW = 4 };
+enum { LOOPS_IN_A_ROW = 4 /* after so many, tasks come first once */ };
 
 static bool stopping(const ox_worker *w) { return atomic_load_explicit(&w->quit, memory_order_seq_cst); }
 
@@ -20,7 +21,7 @@ static bool help_loops(const ox_worker *w) {
   return ox_loops_help(w->pool, w->index) || ox_graphs_help(w->pool, w->index);
 }
 
-/* Loops first: somebody waits for them. But loops without end must not keep a task from running. */
+/* Loops come first, as their callers wait for them; but an endless row of loops must not keep tasks from running. */
 static bool help_once(ox_worker *w) {
   bool tasks_first = w->loops_in_a_row == LOOPS_IN_A_ROW;
   if (!tasks_first && help_loops(w)) return w->loops_in_a_row++, true;
@@ -52,7 +53,7 @@ static void sleep_until_woken(ox_worker *w) {
   (void)ox_pool_take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
 }
 
-/* True after it has worked, false when it should sleep. */
+/* Watches for work: true after it has worked, false when it should sleep. */
 static bool spin(ox_worker *w) {
   for (bool looked = false; w->pool->policy->worker_watches(w, looked); looked = true) {
     for (int i = 0; i < OX_LOOKS_PER_ASK; i++) {
@@ -71,18 +72,19 @@ void ox_worker_init(ox_worker *w, ox_pool *pool, uint32_t index) {
   if (pool->executor.run) ox_worker_announce(w);
 }
 
-/* A thread made later runs where the pool's maker could, wherever the one that makes it may. */
+/* Sets where the calling worker may run: where the thread that made the pool could, within opts.affinity. A worker
+ * whose thread is made later would inherit the mask of another thread. */
 static void pin(const ox_worker *w) {
   const ox_pool *pool = w->pool;
   if (pool->opts.flags & OX_POOL_GROWS) (void)ox_thread_avoid_cpu(w->thread_id, &pool->allowed, -1);
   if (w->index > pool->n_affinity) return;
   ox_cpu_mask mask = pool->affinity[w->index - 1];
   for (size_t i = 0; i < OX_COUNT(mask.bits); i++) mask.bits[i] &= pool->allowed.bits[i];
-  (void)ox_thread_avoid_cpu(w->thread_id, &mask, -1); /* nothing left: stays as it is */
+  (void)ox_thread_avoid_cpu(w->thread_id, &mask, -1); /* no effect if the mask is empty */
 }
 
-/* Being announced is being asleep here. Once it is, somebody else may be invited as this worker, so only the pool is
- * touched after that. */
+/* Announced means asleep here. From then on another thread may become this worker, so only the pool is used after it.
+ */
 void ox_worker_visit(void *worker) {
   ox_worker *w = worker;
   ox_pool *pool = w->pool;
@@ -121,11 +123,11 @@ void ox_worker_main(void *worker) {
   if (pool->opts.flags & OX_POOL_FLUSH_DENORMALS) (void)ox_thread_flush_denormals();
   const ox_policy *policy = pool->policy;
   policy->worker_started(w);
-  for (uint32_t turns = 0; !stopping(w);) {
+  for (uint32_t tasks = 0; !stopping(w);) {
     if (OX_UNLIKELY(atomic_load_explicit(&w->pulled_to, memory_order_relaxed) >= 0)) policy->worker_is_free(w);
     if (help(w) || spin(w)) {
-      /* a look at a clock costs as much as a short task */
-      if (w->loops_in_a_row || ++turns % OX_TASKS_PER_ASK == 0) policy->worker_between(w);
+      /* not after every task: reading a clock costs as much as a short one */
+      if (w->loops_in_a_row || ++tasks % OX_TASKS_PER_ASK == 0) policy->worker_between(w);
       continue;
     }
     uint64_t start = ox_thread_now_ns();
@@ -133,6 +135,6 @@ void ox_worker_main(void *worker) {
     ox_count(&w->sleeps, 1);
     policy->worker_woken(w, start);
   }
-  if (ox_queue_any(pool)) ox_queue_wake(pool, 1); /* the wake that let us go may have been for this */
+  if (ox_queue_any(pool)) ox_queue_wake(pool, 1); /* passes on a wake for this work that came to us instead */
   (void)ox_self_become((ox_self){NULL, 0});
 }

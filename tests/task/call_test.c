@@ -264,7 +264,7 @@ static void patience_is_for_streams(void **state) {
     for (int i = 0; i < 6 && cases[k].visits[i].now; i++) {
       uint64_t now = cases[k].visits[i].now, until = cases[k].visits[i].until;
       if (ox_patience_is_waiting(&p, now)) fail_msg("%s: visit %d comes too early", cases[k].name, i);
-      ox_patience_visited(&p, now, cases[k].visits[i].left, 100);
+      ox_patience_update(&p, now, cases[k].visits[i].left, 100);
       if (ox_patience_is_waiting(&p, until ? until - 1 : now) != (until != 0) ||
           (until && ox_patience_is_waiting(&p, until)))
         fail_msg("%s: after visit %d", cases[k].name, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/policy/adaptive.c - the usual policy: which idea serves which hook (task/policy.h). */
+ * task/policy/adaptive.c - the default policy: which part of it serves which hook (task/policy.h). */
 #include "task/policy/give_way.h"
 #include "task/policy/join.h"
 #include "task/policy/patience.h"

@@ -4,11 +4,16 @@
 
 #include "base/macros.h"
 
-enum { PAUSE_NS = 1000 * 1000, WAKE_GUESS_NS = 20 * 1000, WAKE_MOST_NS = 100 * 1000 };
+enum {
+  PAUSE_NS = 1000 * 1000,    /* a gap this long between loops ends a row of them */
+  WAKE_GUESS_NS = 20 * 1000, /* how long a wake takes, before it has been measured */
+  WAKE_MOST_NS = 100 * 1000  /* longer ones are counted as this long: something else delayed them */
+};
 
 static uint64_t get(const atomic_uint_least64_t *a) { return atomic_load_explicit(a, memory_order_relaxed); }
 static void set(atomic_uint_least64_t *a, uint64_t v) { atomic_store_explicit(a, v, memory_order_relaxed); }
 
+/* A hash of what identifies a loop (splitmix64's constants), never 0. */
 static uint64_t key_of(ox_tile_fn fn, void *ctx, int64_t n_tiles) {
   uint64_t h = (uint64_t)(uintptr_t)fn * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)ctx;
   h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u + (uint64_t)n_tiles;
@@ -16,7 +21,8 @@ static uint64_t key_of(ox_tile_fn fn, void *ctx, int64_t n_tiles) {
   return (h ^ h >> 31) | 1;
 }
 
-/* Below this a helper comes too late to shorten the loop: half of it must be longer than the wake. */
+/* A loop must take this long for a helper to shorten it: with two threads it takes half of that, and that must be
+ * longer than a wake. */
 static uint64_t worth_ns(const ox_cold *cold) {
   uint64_t wake = atomic_load_explicit(&cold->wake_ns, memory_order_relaxed);
   return (wake ? OX_MIN(wake, (uint64_t)WAKE_MOST_NS) : WAKE_GUESS_NS) * 3;

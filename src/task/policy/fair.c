@@ -5,11 +5,12 @@
 #include "base/macros.h"
 
 enum {
-  LEAD_NS = 3000 * 1000,   /* 1 ms is no fairer and costs 4 % of all loops */
-  ABSENT_NS = 50000 * 1000 /* who could run but did not for so long: not seen yet */
+  LEAD_NS = 3000 * 1000,   /* how far ahead a caller may be; 1 ms is no fairer and costs 4 % of all loops */
+  ABSENT_NS = 50000 * 1000 /* a caller that has not checked for so long no longer competes; longer than it can be kept
+                              from running */
 };
 
-/* The smallest account among the others; false if nobody competes. */
+/* The smallest account among the others; false if none competes. */
 static bool find_last(const ox_fair *fair, uint32_t index, uint64_t now, uint64_t *out_used) {
   bool found = false;
   for (uint32_t i = 0; i < OX_FAIR_ACCOUNTS; i++) {

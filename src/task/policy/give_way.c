@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/policy/give_way.c - naps and yields, where nobody waits for this thread. */
+ * task/policy/give_way.c - naps and yields between two pieces of work. */
 #include "task/policy/give_way.h"
 
 #include "task/parallel.h"
@@ -7,17 +7,17 @@
 #include "task/task_graph.h"
 
 enum {
-  LOOK_NS = 250 * 1000,
-  RUN_NS = 700 * 1000,     /* of naps: well within the shortest time slice in use, 1.4 ms */
-  WINDOW_NS = 6000 * 1000, /* a run is looked at in pieces of this length: one time slice and a half */
-  JUDGE_NS = 48000 * 1000, /* so much is judged together */
-  AGAIN_NS = 12000 * 1000, /* ... or so much when naps have just ended: a neighbour who stays is soon known again */
-  SOON_NS = 30000 * 1000,
-  PERIOD_LEAST_NS = 128000 * 1000,
+  LOOK_NS = 250 * 1000,    /* between two readings of the clocks */
+  RUN_NS = 700 * 1000,     /* of a nap, and of a run between naps: half of the shortest time slice, 1.4 ms */
+  WINDOW_NS = 6000 * 1000, /* runs are judged in pieces of this length: one and a half time slices */
+  JUDGE_NS = 48000 * 1000, /* pieces of so much time are judged together ... */
+  AGAIN_NS = 12000 * 1000, /* ... or of so much if naps have just ended: the other program is likely still there */
+  SOON_NS = 30000 * 1000,  /* pieces further apart are not judged together */
+  PERIOD_LEAST_NS = 128000 * 1000, /* how long a worker goes on taking naps; doubles up to the next */
   PERIOD_MOST_NS = 512000 * 1000,
-  FULL_NAP_NS = 2000 * 1000,
-  IDLE_NS = 20000 * 1000,
-  CALLER_NAP_NS = 500 * 1000
+  FULL_NAP_NS = 2000 * 1000, /* of a worker while callers keep all processors busy */
+  IDLE_NS = 20000 * 1000,    /* after processors were found idle it does not nap for so long */
+  CALLER_NAP_NS = 500 * 1000 /* of a caller that is ahead of others */
 };
 
 static uint64_t ticks_of(const ox_pool *pool, uint64_t ns) { return pool->us_ticks * (ns / 1000); }
@@ -32,8 +32,8 @@ static bool is_full(const ox_pool *pool) {
 
 void ox_give_way_start(ox_give_way *way) { way->start_ns = ox_thread_now_ns(), way->start_cpu = ox_thread_cpu_ns(); }
 
-/* Has it been kept from running for a quarter of the time, over several pieces, so that naps begin? (Interrupts and the
- * system's own threads take less.) */
+/* Could the worker not run for a quarter of the time, over several pieces? Then naps begin. (Interrupts and the
+ * system's own threads take less than that.) */
 static bool should_begin(ox_give_way *way, uint64_t now, uint64_t ran) {
   uint64_t cpu = ox_thread_cpu_ns(), got = cpu - way->start_cpu;
   ox_give_way_start(way);
@@ -56,9 +56,9 @@ static bool should_nap(ox_give_way *way) {
   return ran >= WINDOW_NS && should_begin(way, now, ran);
 }
 
-/* Naps as long as callers keep the processors busy and nothing but their loops is to be done. If the process uses less
- * than a quarter of the processors, twice, the blocks sleep: then we go and help. (Less than three quarters would not
- * do: so it looks when the system takes a processor for itself.) */
+/* Naps as long as callers keep the processors busy and there is no other work than their loops. If the process uses
+ * less than a quarter of its processors, twice in a row, the blocks must be sleeping, and the worker helps. (The limit
+ * cannot be three quarters: so much is used when the system takes a processor for itself.) */
 static void nap_while_full(const ox_worker *w, ox_give_way *way) {
   const ox_pool *pool = w->pool;
   uint64_t n_cpus = atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
@@ -87,7 +87,7 @@ bool ox_give_way_worker(ox_worker *w, ox_give_way *way) {
   return true;
 }
 
-/* If we have had more than others, a nap. */
+/* Naps if this caller has had more processor time than others. */
 static bool let_others_catch_up(ox_fair *fair) {
   static atomic_uint callers;
   static _Thread_local uint32_t number OX_TLS_FAST; /* 0: none yet */

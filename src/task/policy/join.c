@@ -6,12 +6,12 @@
 #include "task/policy/state.h"
 
 enum {
-  WATCH_NS = 220, /* about two looks at another processor's cache line */
-  WORTH_NS = 300,
-  AWAY_LEAST_NS = 250, /* after a loop that was not; doubles while they go on like that */
+  WATCH_NS = 220,      /* between two readings of the range: a cache line of another processor takes about half of it */
+  WORTH_NS = 300,      /* a loop is worth joining if it is expected to last longer */
+  AWAY_LEAST_NS = 250, /* a worker waits so long after a loop that was not; doubles with each up to the next */
   AWAY_MOST_NS = 2000,
-  LONG_US = 3, /* after so many loops in which we were of use for so long we join without watching */
-  LONG_LOOPS = 4
+  LONG_US = 3,   /* after LONG_LOOPS loops in a row in which the worker was busy for so long ... */
+  LONG_LOOPS = 4 /* ... it joins without watching */
 };
 
 static void pause_for(const ox_pool *pool, uint32_t ns) {
@@ -31,9 +31,9 @@ bool ox_join_is_worth_it(ox_worker *w, const ox_loop_slot *slot, uint64_t seen) 
       s->away_ns = 0;
       return true;
     }
-    if (!loops && ran < 2) return false; /* slow blocks, and none is left */
+    if (!loops && ran < 2) return false; /* slow blocks, and none left */
     if (loops != 1) break;
-    seen = now, serial++; /* perhaps the next one is longer */
+    seen = now, serial++; /* another loop has begun: watches that one */
   }
   s->away_ns = OX_MIN(OX_MAX(2 * s->away_ns, (uint32_t)AWAY_LEAST_NS), (uint32_t)AWAY_MOST_NS);
   pause_for(w->pool, s->away_ns);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/policy/join.h - is an open loop worth joining?
- * Joining costs the owner half a microsecond: its words move to our cache and back, and it must wait for our report.
- * So a worker watches how fast the blocks go before it joins, and leaves a loop alone that will be over by then: empty
- * loops of 16 blocks took 0.9 us without this. After a few long loops in a row it joins at once. */
+ * Joining costs the owner half a microsecond: its cache lines move to our processor and back, and it must wait until we
+ * have subtracted our blocks. So a worker watches how fast blocks are claimed before it joins, and stays out of a loop
+ * that will be over by then: empty loops of 16 blocks took 0.9 us without this. After a few long loops in a row it
+ * joins at once. */
 #ifndef OX_TASK_POLICY_JOIN_H
 #define OX_TASK_POLICY_JOIN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/policy/patience.c - each thread's patience with others' queues. */
+ * task/policy/patience.c - each thread's state of policy/patience.h. */
 #include "task/policy/patience.h"
 
 #include "task/pool.h"
@@ -12,5 +12,5 @@ bool ox_patience_may_steal(const ox_pool *pool) {
 }
 
 void ox_patience_stole(const ox_pool *pool, uint32_t left) {
-  ox_patience_visited(&patience, ox_ticks(), left, pool->us_ticks);
+  ox_patience_update(&patience, ox_ticks(), left, pool->us_ticks);
 }

@@ -10,22 +10,22 @@
 
 typedef struct ox_pool_state {
   _Alignas(OX_CACHE_LINE) atomic_uint standing; /* workers that stand by (surplus.h) */
-  atomic_bool steers;                           /* wakers choose where a worker must not run (place.h) */
+  atomic_bool steers;                           /* wakers exclude their processors (place.h) */
   ox_cold cold;
   ox_fair fair;
 } ox_pool_state;
 
 typedef struct ox_worker_state {
-  /* Written by those who wake or pull it. */
-  _Alignas(OX_CACHE_LINE) atomic_int waker_cpu; /* where the last one who woke it ran */
-  atomic_int avoids;                            /* the processor it was told to stay away from; -1: none */
-  atomic_uint_least64_t woken_ns;               /* when that was */
+  /* Written by threads that wake or pull it. */
+  _Alignas(OX_CACHE_LINE) atomic_int waker_cpu; /* the processor of the thread that woke it last */
+  atomic_int avoids;                            /* the processor it is excluded from; -1: none (place.h) */
+  atomic_uint_least64_t woken_ns;               /* when it was woken last */
   ox_cpu_mask mask;                             /* where it was allowed before it was pulled */
-  /* Its own. */
+  /* Used by the worker only. */
   _Alignas(OX_CACHE_LINE) uint32_t spin_ns; /* how long to watch, learnt (spin.h) */
   uint32_t away_ns;                         /* how long to leave short loops alone (join.h) */
   uint32_t long_loops;                      /* in a row that were worth joining */
-  bool stolen;                              /* while it watched, its processor went to somebody else */
+  bool stolen;                              /* while it watched, another thread had its processor */
   uint64_t watch_start_ns, watch_last_ns;
   ox_give_way way;
 } ox_worker_state;

@@ -4,7 +4,12 @@
 
 #include "task/policy/state.h"
 
-enum { SAMPLE_NS = 8 * 1000, MOST_CPUS = sizeof(ox_cpu_mask) * 8, NOWHERE = -1, BEING_PULLED = -2 };
+enum {
+  SAMPLE_NS = 8 * 1000, /* between two readings of a worker's processor time */
+  MOST_CPUS = sizeof(ox_cpu_mask) * 8,
+  NOWHERE = -1, /* ox_worker.pulled_to */
+  BEING_PULLED = -2
+};
 
 static bool is_on(const ox_cpu_mask *mask, int cpu) { return mask->bits[cpu / 64] >> cpu % 64 & 1; }
 
@@ -25,7 +30,8 @@ static ox_worker *find_helper(ox_pool *pool, const void *what) {
   return NULL;
 }
 
-/* Its processor time must stand still for most of the sample, the other threads' clocks being exact to less. */
+/* Does the worker not run? Its processor time may grow by less than half of the sample: another thread's clock is not
+ * exact, but its error is less than that. */
 static bool stands_still(const ox_worker *w) {
   uint64_t cpu = ox_thread_cpu_ns_of(w->thread_id), start = ox_thread_now_ns(), now = start;
   if (!cpu) return false;
@@ -53,7 +59,7 @@ void ox_straggler_pull(ox_pool *pool, const void *what) {
   atomic_fetch_add_explicit(&pool->pulls, pulled, memory_order_relaxed);
 }
 
-/* First off that processor, which the owner of the loop needs, then to where it was allowed before. */
+/* First away from that processor, which the owner of the loop needs; then the affinity it had before. */
 void ox_straggler_return(ox_worker *w) {
   int cpu = atomic_load_explicit(&w->pulled_to, memory_order_acquire); /* pairs with the release above */
   (void)ox_thread_avoid_cpu(w->thread_id, &ox_state_of(w)->mask, cpu);

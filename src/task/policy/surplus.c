@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/policy/surplus.c - workers that wait until the others get stuck. */
+ * task/policy/surplus.c - workers that stand by until the others make no progress. */
 #include "task/policy/surplus.h"
 
 #include "task/policy/state.h"
@@ -7,7 +7,7 @@
 
 enum { NAP_LEAST_NS = 250 * 1000, NAP_MOST_NS = 1000 * 1000, STUCK_LOOKS = 10 };
 
-/* Changes whenever somebody gets on with a loop or a task. */
+/* A hash that changes whenever a loop or a task progresses. */
 static uint64_t progress(const ox_pool *pool) {
   uint64_t sum = 0;
   uint32_t used = OX_MIN(atomic_load_explicit(&pool->n_used, memory_order_acquire), pool->n_slots);
@@ -44,8 +44,8 @@ typedef struct look {
 
 static look take_look(const ox_pool *pool) { return (look){progress(pool), ox_thread_now_ns(), ox_process_cpu_ns()}; }
 
-/* Between two looks: is another thread of use? If this process used less than three quarters of its processors. If they
- * are busy but nothing has moved for long, blocks may be waiting for each other. */
+/* Is another thread useful, as two readings show? Yes if this process used less than three quarters of its processors,
+ * or if they are busy but nothing has progressed for long: then blocks may be waiting for each other. */
 static bool is_wanted(const ox_pool *pool, const look *a, const look *b, uint32_t *stuck) {
   uint32_t cpus = atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
   if (ox_pool_active(pool) < cpus) return true;

@@ -27,18 +27,18 @@ void ox_thread_restore_denormals(unsigned mode);
 void ox_thread_yield(void);
 void ox_thread_nap(uint64_t ns);
 uint64_t ox_thread_now_ns(void); /* monotonic */
-/* Processor time of the calling thread; 0 if the system does not say, or only roughly. */
+/* Processor time of the calling thread; 0 if the system does not report it, or only coarsely. */
 uint64_t ox_thread_cpu_ns(void);
 uint64_t ox_process_cpu_ns(void);            /* of all threads; as above */
 uint64_t ox_thread_cpu_ns_of(int thread_id); /* of another thread of this process; as above */
-/* What the calling thread has used: processor time, and how often it went to sleep of itself. False if the system does
- * not say. */
+/* What the calling thread has used: processor time, and how often it slept voluntarily. False if the system does not
+ * report it. */
 typedef struct ox_thread_usage {
   uint64_t cpu_ns, sleeps;
 } ox_thread_usage;
 bool ox_thread_get_usage(ox_thread_usage *out);
 
-/* The processor the calling thread runs on; -1 if the system does not say. */
+/* The processor that the calling thread runs on; -1 if unknown. */
 int ox_thread_cpu(void);
 /* The system's number of the calling thread. */
 int ox_thread_id(void);

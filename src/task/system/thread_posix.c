@@ -137,14 +137,14 @@ ox_cpu_mask ox_thread_mask_of(int id) {
   return mask;
 }
 
-/* Against POSIX, a nice value is a thread's own here. */
+/* On Linux, unlike POSIX, each thread has its own nice value. */
 bool ox_thread_set_priority(int32_t priority) {
   int nice = priority > 20 ? -20 : priority < -19 ? 19 : -(int)priority;
   return setpriority(PRIO_PROCESS, (id_t)ox_thread_id(), nice) == 0;
 }
 
-/* The clock of a thread by the kernel's number for it, as pthread_getcpuclockid() makes it: 4, of one thread; 2, exact.
- */
+/* The CPU clock of a thread, encoded as pthread_getcpuclockid() does it, but from the kernel's thread number: bit 2: of
+ * one thread; bit 1: exact. */
 uint64_t ox_thread_cpu_ns_of(int thread_id) { return clock_ns((clockid_t)(~(unsigned)thread_id << 3 | 6)); }
 
 bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu) {

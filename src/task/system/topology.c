@@ -48,7 +48,7 @@ uint32_t ox_pool_default_size(void) {
   uint32_t n = from_env("ONYX_NUM_THREADS");
   if (!n) n = from_env("OMP_NUM_THREADS");
   if (!n) {
-    /* The end of a loop waits for the slowest: a thread on a thrifty core costs more than it brings. */
+    /* A loop ends with its slowest thread: one on an efficiency core would make it slower, not faster. */
     ox_cpu_mask allowed = ox_thread_mask();
     uint32_t fast = ox_topology_fast("", &allowed);
     n = ox_topology_usable();

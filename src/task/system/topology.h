@@ -14,8 +14,8 @@ uint32_t ox_topology_cpus(void);
  * |root| is "" or a folder that stands for / in tests. */
 uint64_t ox_topology_quota(const char *root);
 
-/* Where processors are of two kinds, fast and thrifty: how many of |allowed| (all zero: of all) are fast. 0 where there
- * is one kind, or |allowed| has only one. |root| as above. */
+/* Where there are performance and efficiency cores: how many of |allowed| (all zero: of all) are performance cores. 0
+ * if |allowed| has one kind only. |root| as above. */
 uint32_t ox_topology_fast(const char *root, const ox_cpu_mask *allowed);
 
 /* min(ox_topology_cpus(), quota rounded up), at least 1. */
