@@ -50,13 +50,20 @@ static cli_parsed wrong_option(const cli_command *c, const char *what, const cha
   return wrong(c, what, dashed);
 }
 
+/* Options that a shortened name may stand for. */
+static size_t count_beginning(const cli_command *c, const char *name) {
+  size_t n = 0;
+  for (size_t i = 0; i < c->n_options; i++) n += strncmp(c->options[i].name, name, strlen(name)) == 0;
+  return n;
+}
+
 /* getopt_long does not know |arg|, or it is a flag with a value. */
 static cli_parsed not_understood(const cli_command *c, const tables *t, char *arg) {
   char letter[] = {'-', (char)optopt, 0};
   if (optopt >= LONG) return wrong_option(c, "the option takes no value", t->longs[optopt - LONG].name);
   if (optopt) return wrong(c, "no such option", letter);
   arg[strcspn(arg, "=")] = 0;
-  return wrong(c, "no such option", arg);
+  return wrong(c, count_beginning(c, arg + 2) > 1 ? "more than one option begins so" : "no such option", arg);
 }
 
 /* ---- values ---- */

@@ -244,7 +244,7 @@ static ox_status *work(contest *t, const cli_providers *p, double seconds, const
 int cli_bench_compare(cli_model *m, char *list, double seconds, const char *path) {
   static cli_providers providers; /* too large for the stack */
   providers.asked.items[providers.asked.n++] = list;
-  if (!cli_providers_parse(&providers)) return EXIT_USAGE;
+  if (!cli_providers_parse(&providers, "compare")) return EXIT_USAGE;
   contest t = {m, calloc(providers.n, sizeof *t.rows), providers.n};
   ox_status *st = t.rows ? work(&t, &providers, seconds, path) : ox_task_error(OX_OUT_OF_MEMORY, "out of memory");
   int code = st ? cli_fail(st) : EXIT_OK;

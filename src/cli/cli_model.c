@@ -42,7 +42,7 @@ static void warn_of_unknown_dims(const cli_model *m) {
 static void put_dump(void *ctx, const char *title, const char *text) { fprintf(ctx, "# %s\n%s", title, text); }
 
 bool cli_session_opts(cli_session_args *a, ox_session_opts *out) {
-  if (!cli_providers_parse(&a->providers)) return false;
+  if (!cli_providers_parse(&a->providers, "provider")) return false;
   ox_session_opts_init(out);
   out->n_threads = (uint32_t)a->threads, out->optimize = (uint32_t)a->level;
   out->providers = a->providers.specs, out->n_providers = a->providers.n;

@@ -201,6 +201,10 @@ static ox_status *tell(cli_model *m) {
 }
 
 static int run(const cli_operands *operands) {
+  if (args.text && (args.plan || args.model.json)) {
+    fprintf(stderr, "onyx info: --text does not go with %s\n", args.plan ? "--plan" : "--json");
+    return EXIT_USAGE;
+  }
   if (args.plan && !args.model.args.level_given) args.model.args.level = OX_OPTIMIZE_ALL; /* the plan that would run */
   int code = cli_model_open(&args.model, operands, true);
   ox_status *st = code == EXIT_OK ? tell(&args.model) : NULL;

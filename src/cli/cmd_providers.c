@@ -76,7 +76,7 @@ static int run(const cli_operands *operands) {
   cli_providers *p = &args.providers;
   ox_env *env = NULL;
   (void)operands;
-  if (!cli_providers_parse(p)) return EXIT_USAGE;
+  if (!cli_providers_parse(p, "provider")) return EXIT_USAGE;
   ox_status *st = cli_env_create(p, false, &env);
   if (!st) st = check_asked(p, env);
   ox_json j = cli_json();

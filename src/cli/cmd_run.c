@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/cmd_run.c - onyx run: feeds a model from files or random numbers, prints and writes its outputs. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli_model.h"
+#include "describe.h"
 #include "npy.h"
 
 enum { WHY = 1024 };
@@ -98,64 +98,10 @@ static bool add_input(cli_model *m, char *text, unsigned *seed, char *why) {
 
 /* ---- outputs ---- */
 
-static void print_summary(const ox_tensor *t) {
-  int64_t n = ox_tensor_count(t), best = 0;
-  double least = INFINITY, most = -INFINITY, sum = 0;
-  int64_t nans = 0;
-  for (int64_t i = 0; i < n; i++) {
-    double v = ox_tensor_element(t, i);
-    if (isnan(v)) {
-      nans++;
-      continue;
-    }
-    if (v > most) most = v, best = i;
-    if (v < least) least = v;
-    sum += v;
-  }
-  if (n > nans)
-    printf("  min %.6g  max %.6g (at %lld)  mean %.6g", least, most, (long long)best, sum / (double)(n - nans));
-  if (nans) printf("  %lld NaN", (long long)nans);
-}
-
-static void print_first(const ox_tensor *t) {
-  int64_t n = ox_tensor_count(t);
-  printf("  [");
-  for (int64_t i = 0; i < n && i < 8; i++) {
-    if (t->dtype == OX_STRING) {
-      const ox_str *s = (const ox_str *)t->data + i;
-      printf("%s\"%.*s\"", i ? ", " : "", (int)s->n, s->p);
-    } else {
-      printf("%s%.6g", i ? ", " : "", ox_tensor_element(t, i));
-    }
-  }
-  printf("%s]", n > 8 ? ", ..." : "");
-}
-
-static void print_value(const char *name, const ox_tensor *t) {
-  if (t->kind == OX_SEQUENCE) {
-    printf("%s: sequence of %lld\n", name, (long long)t->shape.dim[0]);
-    return;
-  }
-  if (t->kind != OX_TENSOR) {
-    printf("%s: %s\n", name, t->kind == OX_MAP ? "map" : t->kind == OX_SPARSE ? "sparse tensor" : "nothing");
-    return;
-  }
-  printf("%s: %s[", name, ox_type_name(t->dtype));
-  for (int i = 0; i < t->shape.rank; i++) printf("%s%lld", i ? "," : "", (long long)t->shape.dim[i]);
-  printf("]");
-  if (t->dtype != OX_STRING && ox_tensor_count(t) > 8) print_summary(t);
-  print_first(t);
-  printf("\n");
-}
-
 static void write_json(ox_json *j, const char *name, const ox_tensor *t) {
   ox_json_begin_object(j);
   ox_json_string(ox_json_key(j, "name"), name);
-  ox_json_uint(ox_json_key(j, "kind"), t->kind);
-  ox_json_string(ox_json_key(j, "type"), ox_type_name(t->dtype));
-  ox_json_begin_array(ox_json_key(j, "shape"));
-  for (int i = 0; i < t->shape.rank; i++) ox_json_int(j, t->shape.dim[i]);
-  ox_json_end_array(j);
+  cli_describe_json(j, t);
   ox_json_end_object(j);
 }
 
@@ -168,10 +114,8 @@ static void show(const cli_model *m) {
   for (size_t i = 0; i < m->n_out; i++) {
     ox_value_info info;
     ox_status_free(ox_session_output(m->session, i, &info));
-    if (m->json)
-      write_json(&j, info.name, ox_value_get(m->out[i]));
-    else
-      print_value(info.name, ox_value_get(m->out[i]));
+    const ox_tensor *t = ox_value_get(m->out[i]);
+    m->json ? write_json(&j, info.name, t) : cli_describe(info.name, t);
   }
   if (!m->json) return;
   ox_json_end_array(&j);

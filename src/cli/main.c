@@ -34,17 +34,32 @@ static int run_command(const cli_command *c, int argc, char **argv) {
   }
 }
 
+static const cli_command *find(const char *name) {
+  for (size_t i = 0; i < N_COMMANDS; i++)
+    if (strcmp(name, commands[i]->name) == 0) return commands[i];
+  fprintf(stderr, "onyx: no such command: %s (see onyx --help)\n", name);
+  return NULL;
+}
+
+/* `onyx help`, `onyx help COMMAND` */
+static int help(const char *name) {
+  if (!name) return usage(stdout, EXIT_OK);
+  const cli_command *c = find(name);
+  if (!c) return EXIT_USAGE;
+  cli_print_help(c, stdout);
+  return EXIT_OK;
+}
+
 static int dispatch(int argc, char **argv) {
   if (argc < 2) return usage(stderr, EXIT_USAGE);
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) return usage(stdout, EXIT_OK);
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+    return help(argv[2]);
   if (strcmp(argv[1], "--version") == 0) {
     printf("onyx %s\n", ox_version());
     return EXIT_OK;
   }
-  for (size_t i = 0; i < N_COMMANDS; i++)
-    if (strcmp(argv[1], commands[i]->name) == 0) return run_command(commands[i], argc - 1, argv + 1);
-  fprintf(stderr, "onyx: no such command: %s\n", argv[1]);
-  return usage(stderr, EXIT_USAGE);
+  const cli_command *c = find(argv[1]);
+  return c ? run_command(c, argc - 1, argv + 1) : EXIT_USAGE;
 }
 
 int main(int argc, char **argv) {

@@ -60,8 +60,8 @@ static void print_head(const char *title) {
 
 void cli_profile_print(const cli_profile *p, size_t most) {
   double runs = (double)p->runs;
-  printf("%.3f ms per run over %zu runs, %.3f of it more than the machine needs at its best\n", p->us / 1e3 / runs,
-         p->runs, p->lost_us / 1e3 / runs);
+  printf("%.3f ms per run over %zu run%s, %.3f of it more than the machine needs at its best\n", p->us / 1e3 / runs,
+         p->runs, p->runs == 1 ? "" : "s", p->lost_us / 1e3 / runs);
   print_limits(&p->limits);
   print_head("operator");
   for (size_t i = 0; i < p->ops.n; i++) print_numbers(p, &p->ops.rows[i]), printf("%s\n", p->ops.rows[i].op);

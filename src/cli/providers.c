@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static bool refuse(const char *what, const char *text) {
-  fprintf(stderr, "onyx: --provider %s, got '%s'\n", what, text);
+static bool refuse(const char *option, const char *what, const char *text) {
+  fprintf(stderr, "onyx: --%s %s, got '%s'\n", option, what, text);
   return false;
 }
 
@@ -49,12 +49,13 @@ static bool parse_list(cli_providers *p, char *text) {
   }
 }
 
-bool cli_providers_parse(cli_providers *p) {
+bool cli_providers_parse(cli_providers *p, const char *option) {
   char asked[256];
   for (size_t i = 0; i < p->asked.n; i++) {
     snprintf(asked, sizeof asked, "%s", p->asked.items[i]);
-    if (p->n == CLI_MOST_PROVIDERS) return refuse("is given too often", asked);
-    if (!parse_list(p, p->asked.items[i])) return refuse("wants NAME[,KEY=VALUE...][,NAME...], not too many", asked);
+    if (p->n == CLI_MOST_PROVIDERS) return refuse(option, "is given too often", asked);
+    if (!parse_list(p, p->asked.items[i]))
+      return refuse(option, "wants NAME[,KEY=VALUE...][,NAME...], not too many", asked);
   }
   return true;
 }

@@ -22,8 +22,8 @@ typedef struct cli_providers {
            "of preference: xnnpack,onednn:num_threads=1"),                                       \
       CLI_LIST("plugin", "PATH", &(p).libs, "load the providers, operators and rules of this shared library")
 
-/* False after printing what is wrong. */
-bool cli_providers_parse(cli_providers *p);
+/* False after printing what is wrong with |option|. */
+bool cli_providers_parse(cli_providers *p, const char *option);
 /* An environment with the plug-ins of |p->libs|; its warnings go to standard error, unless |quiet|. */
 ox_status *cli_env_create(const cli_providers *p, bool quiet, ox_env **out_env);
 

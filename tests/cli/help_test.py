@@ -21,14 +21,15 @@ class Help(CommandTest):
         names = list(commands())
         self.assertEqual(names, sorted(names))
         self.assertLessEqual({"bench", "info", "optimize", "profile", "providers", "run", "test"}, set(names))
-        for args in (["--help"], ["help"]):
-            self.assertEqual(self.onyx(*args)[1], "")
+        for args in (["--help"], ["-h"], ["help"]):
+            self.assertEqual(self.onyx(*args), self.onyx("--help"))
         self.assertRegex(self.onyx("--version")[0], r"^onyx \d+\.\d+\.\d+\n$")
 
     def test_help_wherever_it_stands(self):
         for command in commands():
             out = self.onyx(command, "--help")[0]
             self.assertTrue(out.startswith(f"usage: onyx {command} "), out)
+            self.assertEqual(self.onyx("help", command)[0], out)
             for args in (["-h"], ["no-such-file", "--help"], ["--json", "--help", "no-such-file"]):
                 if command == "test" or "--json" in out:
                     self.assertEqual(self.onyx(command, *args)[0], out)

@@ -54,7 +54,11 @@ class Json(CommandTest):
 
     def test_run(self):
         out = self.json("run", self.model, "--dim", f"n{ODD}=4")
-        self.assertEqual(out, {"outputs": [{"name": "y" + ODD, "kind": 0, "type": "float32", "shape": [4, 3]}]})
+        (y,) = out["outputs"]
+        self.assertEqual({k: y[k] for k in ("name", "kind", "type", "shape", "nans")},
+                         {"name": "y" + ODD, "kind": "tensor", "type": "float32", "shape": [4, 3], "nans": 0})
+        self.assertEqual(len(y["first"]), 8)
+        self.assertTrue(y["min"] <= min(y["first"]) <= max(y["first"]) <= y["max"])
 
     def test_bench(self):
         out = self.json("bench", self.case, "--seconds", "0.01")

@@ -83,10 +83,21 @@ class Usage(CommandTest):
         self.refuses("run", self.model, "--provider", "cpu" + ",a=b" * 17, naming="--provider")
 
     def test_no_command(self):
-        for args, naming in (([], "usage: onyx"), (["nonsense"], "nonsense"), (["-x"], "-x")):
-            out, err = self.onyx(*args, code=USAGE)
-            self.assertEqual(out, "")
-            self.assertIn(naming, err)
+        out, err = self.onyx(code=USAGE)
+        self.assertEqual(out, "")
+        self.assertIn("usage: onyx", err)
+        for args, naming in ((["nonsense"], "nonsense"), (["-x"], "-x"), (["help", "nonsense"], "nonsense")):
+            self.refuses(*args, naming=naming)
+
+    def test_shortened_names(self):
+        self.onyx("run", self.model, "--th", "1")
+        self.refuses("optimize", self.model, "--dump=a", naming="more than one option begins so: --dump ")
+        self.refuses("optimize", self.model, "--dumpling", naming="no such option: --dumpling ")
+
+    def test_options_that_exclude_each_other(self):
+        for other in ("--json", "--plan"):
+            self.refuses("info", self.model, "--text", other, naming=other)
+        self.refuses("bench", self.model, "--compare", "", naming="--compare wants")
 
     def test_failing_is_not_wrong_usage(self):
         nowhere = os.path.join(self.folder, "nowhere")
