@@ -9,7 +9,7 @@ target_include_directories(test.ort.linked PRIVATE include)
 target_link_libraries(test.ort.linked PRIVATE onyx_options ort_release)
 add_test(NAME ort.linked COMMAND test.ort.linked)
 set_tests_properties(ort.linked PROPERTIES TIMEOUT 60 ENVIRONMENT LD_LIBRARY_PATH=$<TARGET_FILE_DIR:onyx_ort>
-  PASS_REGULAR_EXPRESSION "1\\.30\\.0, .*Onyx")
+  PASS_REGULAR_EXPRESSION "1\\.31\\.0, .*Onyx")
 
 # Libraries of custom operators: some in C, and one in C++ that throws.
 function(onyx_op_library name source variable)

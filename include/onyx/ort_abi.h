@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define ORT_API_VERSION 30
+#define ORT_API_VERSION 31
 
 typedef char ORTCHAR_T;
 
@@ -34,6 +34,7 @@ typedef struct OrtDnnlProviderOptions OrtDnnlProviderOptions;
 typedef struct OrtEnv OrtEnv;
 typedef struct OrtEpAssignedNode OrtEpAssignedNode;
 typedef struct OrtEpAssignedSubgraph OrtEpAssignedSubgraph;
+typedef struct OrtEpContextConfig OrtEpContextConfig;
 typedef struct OrtEpDevice OrtEpDevice;
 typedef struct OrtEpGraphSupportInfo OrtEpGraphSupportInfo;
 typedef struct OrtExternalInitializerInfo OrtExternalInitializerInfo;
@@ -55,6 +56,9 @@ typedef struct OrtMemoryInfo OrtMemoryInfo;
 typedef struct OrtModel OrtModel;
 typedef struct OrtModelCompilationOptions OrtModelCompilationOptions;
 typedef struct OrtModelMetadata OrtModelMetadata;
+typedef struct OrtModelPackageComponentContext OrtModelPackageComponentContext;
+typedef struct OrtModelPackageContext OrtModelPackageContext;
+typedef struct OrtModelPackageOptions OrtModelPackageOptions;
 typedef struct OrtNode OrtNode;
 typedef struct OrtNodeComputeContext OrtNodeComputeContext;
 typedef struct OrtNvTensorRtRtxProviderOptions OrtNvTensorRtRtxProviderOptions;
@@ -88,6 +92,7 @@ typedef struct OrtCustomOp OrtCustomOp;
 typedef struct OrtModelEditorApi OrtModelEditorApi;
 typedef struct OrtCompileApi OrtCompileApi;
 typedef struct OrtInteropApi OrtInteropApi;
+typedef struct OrtModelPackageApi OrtModelPackageApi;
 typedef struct OrtEpApi OrtEpApi;
 typedef struct OrtEp OrtEp;
 typedef struct OrtEpFactory OrtEpFactory;
@@ -127,6 +132,9 @@ typedef void (*OrtLoggingFunction)(void *, OrtLoggingLevel, const char *, const 
 typedef OrtStatus *(*EpSelectionDelegate)(const OrtEpDevice **, size_t, const OrtKeyValuePairs *,
                                      const OrtKeyValuePairs *, const OrtEpDevice **, size_t, size_t *, void *);
 typedef OrtStatus *(*OrtWriteBufferFunc)(void *, const void *, size_t);
+/* (state, name, ...). What is read comes in memory of the allocator, and belongs to the caller. */
+typedef OrtStatus *(*OrtReadNamedBufferFunc)(void *, const char *, OrtAllocator *, void **, size_t *);
+typedef OrtStatus *(*OrtWriteNamedBufferFunc)(void *, const char *, const void *, size_t);
 typedef OrtStatus *(*OrtGetInitializerLocationFunc)(void *, const char *, const OrtValue *,
                                      const OrtExternalInitializerInfo *, OrtExternalInitializerInfo **);
 typedef void (*OrtThreadWorkerFn)(void *);
@@ -323,6 +331,10 @@ struct OrtCompileApi {
 };
 #define ORT_INTEROP_SLOT ORT_MEMBER_
 struct OrtInteropApi {
+#include "onyx/ort_slots.inc"
+};
+#define ORT_PACKAGE_SLOT ORT_MEMBER_
+struct OrtModelPackageApi {
 #include "onyx/ort_slots.inc"
 };
 #undef ORT_MEMBER_

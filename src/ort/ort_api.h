@@ -18,6 +18,7 @@
 #define ORT_EDITOR_SLOT(slot, name, since, result, params, directions) result ort_editor_##name params ORT_LINKAGE_;
 #define ORT_COMPILE_SLOT(slot, name, since, result, params, directions) result ort_compile_##name params ORT_LINKAGE_;
 #define ORT_INTEROP_SLOT(slot, name, since, result, params, directions) result ort_interop_##name params ORT_LINKAGE_;
+#define ORT_PACKAGE_SLOT(slot, name, since, result, params, directions) result ort_package_##name params ORT_LINKAGE_;
 #include "onyx/ort_slots.inc"
 
 /* The tables themselves, the same for every caller. */

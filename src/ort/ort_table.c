@@ -29,6 +29,8 @@ static const char version[] = "1." STRING(ORT_API_VERSION) ".0";
   static OrtStatus *missing_compile_##name(void) { return MISSING("OrtCompileApi." #name, result); }
 #define ORT_INTEROP_SLOT(slot, name, since, result, params, directions) \
   static OrtStatus *missing_interop_##name(void) { return MISSING("OrtInteropApi." #name, result); }
+#define ORT_PACKAGE_SLOT(slot, name, since, result, params, directions) \
+  static OrtStatus *missing_package_##name(void) { return MISSING("OrtModelPackageApi." #name, result); }
 #include "onyx/ort_slots.inc"
 
 static OrtApi api;
@@ -36,6 +38,7 @@ static OrtEpApi ep_api;
 static OrtModelEditorApi editor_api;
 static OrtCompileApi compile_api;
 static OrtInteropApi interop_api;
+static OrtModelPackageApi package_api;
 
 static void fill(void) {
 #define FILL(table, name, function, missing, result, params) \
@@ -50,6 +53,8 @@ static void fill(void) {
   FILL(compile_api, name, ort_compile_##name, missing_compile_##name, result, params)
 #define ORT_INTEROP_SLOT(slot, name, since, result, params, directions) \
   FILL(interop_api, name, ort_interop_##name, missing_interop_##name, result, params)
+#define ORT_PACKAGE_SLOT(slot, name, since, result, params, directions) \
+  FILL(package_api, name, ort_package_##name, missing_package_##name, result, params)
 #include "onyx/ort_slots.inc"
 }
 
@@ -85,6 +90,11 @@ const OrtCompileApi *ort_GetCompileApi(void) {
 const OrtInteropApi *ort_GetInteropApi(void) {
   ort_api();
   return &interop_api;
+}
+
+const OrtModelPackageApi *ort_GetModelPackageApi(void) {
+  ort_api();
+  return &package_api;
 }
 
 /* Training is not what this library is for: as in Microsoft's builds without it. */

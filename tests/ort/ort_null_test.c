@@ -25,6 +25,8 @@ static const slot_row rows[] = {
 #define ORT_EDITOR_SLOT(slot, name, since, result, params, directions) ROW(OrtModelEditorApi, name, result, directions)
 #define ORT_COMPILE_SLOT(slot, name, since, result, params, directions) ROW(OrtCompileApi, name, result, directions)
 #define ORT_INTEROP_SLOT(slot, name, since, result, params, directions) ROW(OrtInteropApi, name, result, directions)
+#define ORT_PACKAGE_SLOT(slot, name, since, result, params, directions) \
+  ROW(OrtModelPackageApi, name, result, directions)
 #include "onyx/ort_slots.inc"
 };
 
@@ -33,6 +35,7 @@ static const void *table_of(const char *name) {
   if (strcmp(name, "OrtModelEditorApi") == 0) return ort()->GetModelEditorApi();
   if (strcmp(name, "OrtCompileApi") == 0) return ort()->GetCompileApi();
   if (strcmp(name, "OrtInteropApi") == 0) return ort()->GetInteropApi();
+  if (strcmp(name, "OrtModelPackageApi") == 0) return ort()->GetModelPackageApi();
   return ort();
 }
 

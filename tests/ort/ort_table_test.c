@@ -14,6 +14,7 @@
 #define ORT_EDITOR_SLOT(slot, name, since, result, params, directions) AT(OrtModelEditorApi, slot, name)
 #define ORT_COMPILE_SLOT(slot, name, since, result, params, directions) AT(OrtCompileApi, slot, name)
 #define ORT_INTEROP_SLOT(slot, name, since, result, params, directions) AT(OrtInteropApi, slot, name)
+#define ORT_PACKAGE_SLOT(slot, name, since, result, params, directions) AT(OrtModelPackageApi, slot, name)
 #include "onyx/ort_slots.inc"
 
 static void test_every_version_up_to_the_newest_is_the_whole_table(void **state) {
@@ -35,10 +36,14 @@ static void test_the_version_string_names_the_newest_version(void **state) {
 
 static void test_no_slot_is_null(void **state) {
   (void)state;
-  const void *const tables[] = {ort(), ort()->GetEpApi(), ort()->GetModelEditorApi(), ort()->GetCompileApi(),
-                                ort()->GetInteropApi()};
-  static const size_t bytes[] = {sizeof(OrtApi), sizeof(OrtEpApi), sizeof(OrtModelEditorApi), sizeof(OrtCompileApi),
-                                 sizeof(OrtInteropApi)};
+  const void *const tables[] = {ort(),
+                                ort()->GetEpApi(),
+                                ort()->GetModelEditorApi(),
+                                ort()->GetCompileApi(),
+                                ort()->GetInteropApi(),
+                                ort()->GetModelPackageApi()};
+  static const size_t bytes[] = {sizeof(OrtApi),        sizeof(OrtEpApi),      sizeof(OrtModelEditorApi),
+                                 sizeof(OrtCompileApi), sizeof(OrtInteropApi), sizeof(OrtModelPackageApi)};
   for (size_t t = 0; t < sizeof bytes / sizeof *bytes; t++) {
     assert_non_null(tables[t]);
     for (size_t i = 0; i < bytes[t] / sizeof(void *); i++)
@@ -46,11 +51,22 @@ static void test_no_slot_is_null(void **state) {
   }
 }
 
+/* Version 31 has no models in packages here: a call says so, with its name. */
+static void test_what_is_not_served_says_so(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip();
+  int64_t version;
+  FAILS(ort()->GetModelPackageApi()->ModelPackage_GetSchemaVersion(NULL, &version), ORT_NOT_IMPLEMENTED,
+        "OrtModelPackageApi.ModelPackage_GetSchemaVersion");
+  ort()->GetModelPackageApi()->ReleaseModelPackageContext(NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_version_up_to_the_newest_is_the_whole_table),
       cmocka_unit_test(test_the_version_string_names_the_newest_version),
       cmocka_unit_test(test_no_slot_is_null),
+      cmocka_unit_test(test_what_is_not_served_says_so),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,40 +81,75 @@ static OrtStatus *write_model(const options_t *o, OrtSession *s, ort_bytes *out)
   return st == NULL && out->n == 0 ? ort_model_bytes(s->session, out) : st;
 }
 
-static OrtStatus *move_data(const options_t *o, const char *path, ort_bytes *model) {
-  if (o->locate != NULL) {
-    ort_external_place place = {.locate = o->locate, .locate_state = o->locate_state};
-    return ort_externalize(model, &place);
-  }
-  if (o->external_file == NULL) return NULL;
-  return ort_model_move_data(model, path != NULL ? path : "", o->external_file, o->external_threshold);
+/* Data goes to a file, to |data| for a buffer, or where the client says. */
+static OrtStatus *move_data(const options_t *o, const char *path, ort_bytes *model, ort_bytes *data) {
+  ort_external_place place = {.buffer = data,
+                              .location = o->external_file,
+                              .threshold = o->external_threshold,
+                              .align = o->external_align,
+                              .align_from = o->external_align_from,
+                              .locate = o->locate,
+                              .locate_state = o->locate_state};
+  if (o->locate != NULL || o->external_allocator != NULL) return ort_externalize(model, &place);
+  return o->external_file == NULL ? NULL : ort_model_move_data(model, path != NULL ? path : "", place);
 }
 
-static OrtStatus *deliver(const options_t *o, const char *path, const ort_bytes *model) {
+/* A copy in the client's memory; no bytes: NULL. */
+static OrtStatus *hand_over(OrtAllocator *allocator, const ort_bytes *bytes, void **out) {
+  *out = NULL;
+  if (bytes->n == 0) return NULL;
+  *out = allocator->Alloc(allocator, bytes->n);
+  if (*out == NULL) return ort_out_of_memory();
+  memcpy(*out, bytes->p, bytes->n);
+  return NULL;
+}
+
+static OrtStatus *deliver_model(const options_t *o, const char *path, const ort_bytes *model) {
+  void *buffer;
   if (path != NULL) return ort_file_write(path, model->p, model->n);
   if (o->write != NULL) return o->write(o->write_state, model->p, model->n);
-  void *buffer = o->output_allocator->Alloc(o->output_allocator, model->n);
-  if (buffer == NULL) return ort_out_of_memory();
-  memcpy(buffer, model->p, model->n);
+  ORT_TRY(hand_over(o->output_allocator, model, &buffer));
   *o->output_buffer = buffer, *o->output_n = model->n;
   return NULL;
+}
+
+/* The client's variables for |data| change only if the model arrived, too. */
+static OrtStatus *deliver(const options_t *o, const char *path, const ort_bytes *model, const ort_bytes *data) {
+  if (o->external_allocator == NULL) return deliver_model(o, path, model);
+  void *buffer;
+  ORT_TRY(hand_over(o->external_allocator, data, &buffer));
+  OrtStatus *st = deliver_model(o, path, model);
+  if (st == NULL)
+    *o->external_buffer = buffer, *o->external_n = data->n;
+  else if (buffer != NULL)
+    o->external_allocator->Free(o->external_allocator, buffer);
+  return st;
+}
+
+static OrtStatus *check_buffers(const options_t *o) {
+  if (o->external_allocator == NULL || o->output_allocator == NULL) return NULL;
+  if (o->external_buffer != o->output_buffer && o->external_n != o->output_n) return NULL;
+  return ort_fail(ORT_INVALID_ARGUMENT,
+                  "CompileModel: the buffers of the model and of the initializers are to go to the same variable");
 }
 
 OrtStatus *ort_compile_CompileModel(const OrtEnv *env, const OrtModelCompilationOptions *model_options) {
   char *path = NULL;
   OrtSession *s = NULL;
-  ort_bytes model = {0};
+  ort_bytes model = {0}, data = {0};
   if (env == NULL) return ort_null_argument("CompileModel", "env");
   if (model_options == NULL) return ort_null_argument("CompileModel", "model_options");
   bool input = model_options->input_path != NULL || model_options->input_bytes != NULL;
-  OrtStatus *st = input ? choose_output(model_options, &path) : NULL;
+  OrtStatus *st = check_buffers(model_options);
+  if (st == NULL && input) st = choose_output(model_options, &path);
   if (st == NULL) st = create(env, model_options, &s);
   if (st == NULL && !input) st = choose_output(model_options, &path);
   if (st == NULL) st = check_compiled(model_options, s);
   if (st == NULL) st = write_model(model_options, s, &model);
-  if (st == NULL) st = move_data(model_options, path, &model);
-  if (st == NULL) st = deliver(model_options, path, &model);
+  if (st == NULL) st = move_data(model_options, path, &model, &data);
+  if (st == NULL) st = deliver(model_options, path, &model, &data);
   ort_bytes_deinit(&model);
+  ort_bytes_deinit(&data);
   ort_ReleaseSession(s);
   free(path);
   return st;

@@ -123,13 +123,52 @@ OrtStatus *ort_compile_ModelCompilationOptions_SetOutputModelWriteFunc(OrtModelC
   return NULL;
 }
 
+static void forget_external(options_t *o) {
+  free(o->external_file);
+  o->external_file = NULL, o->external_allocator = NULL, o->locate = NULL;
+}
+
 OrtStatus *ort_compile_ModelCompilationOptions_SetOutputModelExternalInitializersFile(
     OrtModelCompilationOptions *options, const ORTCHAR_T *path, size_t threshold) {
   NEED(options);
   NEED(path);
-  ORT_TRY(set_path(&options->external_file, "external initializers", path));
-  options->external_threshold = threshold;
-  options->locate = NULL;
+  char *copy = NULL;
+  ORT_TRY(set_path(&copy, "external initializers", path));
+  forget_external(options);
+  options->external_file = copy, options->external_threshold = threshold;
+  return NULL;
+}
+
+OrtStatus *ort_compile_ModelCompilationOptions_SetOutputModelExternalInitializersBuffer(
+    OrtModelCompilationOptions *options, const ORTCHAR_T *name, size_t threshold, OrtAllocator *allocator,
+    void **out_buffer, size_t *out_bytes) {
+  NEED(options);
+  NEED(name);
+  NEED(allocator);
+  NEED(out_buffer);
+  NEED(out_bytes);
+  char *copy = NULL;
+  if (*name == '/')
+    return ort_fail(ORT_INVALID_ARGUMENT,
+                    "ModelCompilationOptions: '%s', the name of the external initializers, is no relative path", name);
+  ORT_TRY(set_path(&copy, "external initializers", name));
+  forget_external(options);
+  options->external_file = copy, options->external_threshold = threshold;
+  options->external_allocator = allocator, options->external_buffer = out_buffer, options->external_n = out_bytes;
+  return NULL;
+}
+
+OrtStatus *ort_compile_ModelCompilationOptions_SetOutputModelExternalInitializersAlignment(
+    OrtModelCompilationOptions *options, size_t alignment, size_t least_bytes) {
+  NEED(options);
+  if ((alignment & (alignment - 1)) != 0 || alignment > SIZE_MAX / 2)
+    return ort_fail(ORT_INVALID_ARGUMENT,
+                    "ModelCompilationOptions: an alignment of %zu bytes, wanted 0 or a power of two below 2^63",
+                    alignment);
+  if (least_bytes > SIZE_MAX / 2)
+    return ort_fail(ORT_INVALID_ARGUMENT, "ModelCompilationOptions: a threshold of %zu bytes, wanted less than 2^63",
+                    least_bytes);
+  options->external_align = alignment, options->external_align_from = least_bytes;
   return NULL;
 }
 
@@ -137,8 +176,7 @@ OrtStatus *ort_compile_ModelCompilationOptions_SetOutputModelGetInitializerLocat
     OrtModelCompilationOptions *options, OrtGetInitializerLocationFunc locate, void *state) {
   NEED(options);
   NEED(locate);
-  free(options->external_file);
-  options->external_file = NULL;
+  forget_external(options);
   options->locate = locate, options->locate_state = state;
   return NULL;
 }

@@ -17,10 +17,13 @@ struct OrtModelCompilationOptions {
   size_t *output_n; /* or: */
   OrtWriteBufferFunc write;
   void *write_state;
-  char *external_file;
-  size_t external_threshold;
+  char *external_file; /* a file's name; or, with an allocator, that of a buffer in the model; or: */
   OrtGetInitializerLocationFunc locate;
   void *locate_state;
+  size_t external_threshold, external_align, external_align_from;
+  OrtAllocator *external_allocator;
+  void **external_buffer;
+  size_t *external_n;
   bool embed;
   uint32_t flags;
 };

@@ -44,13 +44,23 @@ static OrtStatus *read_initializer(const ort_field *tensor, initializer *out) {
 
 /* ---- where data goes ---- */
 
-static OrtStatus *put_into_file(ort_external_place *place, const initializer *i, int64_t *out_offset) {
-  static const char zeros[ALIGN];
-  size_t gap = (ALIGN - place->offset % ALIGN) % ALIGN;
-  *out_offset = (int64_t)(place->offset + gap);
-  place->offset += gap + i->bytes;
-  if (fwrite(zeros, 1, gap, place->file) == gap && fwrite(i->raw, 1, i->bytes, place->file) == i->bytes) return NULL;
+static OrtStatus *put_bytes(ort_external_place *place, const void *bytes, size_t n) {
+  place->offset += n;
+  if (place->file == NULL) {
+    ort_put_raw(place->buffer, bytes, n);
+    return place->buffer->failed ? ort_out_of_memory() : NULL;
+  }
+  if (fwrite(bytes, 1, n, place->file) == n) return NULL;
   return ort_fail(ORT_FAIL, "'%s' cannot be written: %s", place->location, strerror(errno));
+}
+
+static OrtStatus *put_data(ort_external_place *place, const initializer *i, int64_t *out_offset) {
+  static const char zeros[4096];
+  size_t align = place->align > ALIGN && i->bytes >= place->align_from ? place->align : ALIGN;
+  for (size_t gap; (gap = (align - place->offset % align) % align) > 0;)
+    ORT_TRY(put_bytes(place, zeros, gap < sizeof zeros ? gap : sizeof zeros));
+  *out_offset = (int64_t)place->offset;
+  return put_bytes(place, i->raw, i->bytes);
 }
 
 /* The client's answer; *out NULL: it stays in the model. */
@@ -103,7 +113,7 @@ static OrtStatus *put_initializer(ort_bytes *graph, const ort_field *f, ort_exte
     ORT_TRY(ask_client(place, &i, &info));
     moves = info != NULL;
   } else if (moves) {
-    ORT_TRY(put_into_file(place, &i, &offset));
+    ORT_TRY(put_data(place, &i, &offset));
   }
   if (!moves)
     ort_put_raw(graph, f->whole, f->whole_n);

@@ -9,12 +9,14 @@
 #include "onyx/status.h"
 #include "ort/model/ort_proto.h"
 
-/* Where data goes: to |file|, if it has |threshold| bytes or more, or wherever |locate| says. */
+/* Where data goes: to |file| or |buffer|, if it has |threshold| bytes or more, or wherever |locate| says. */
 typedef struct ort_external_place {
   FILE *file;
+  ort_bytes *buffer;    /* unless |file| */
   const char *location; /* as the model is to call it */
   size_t threshold, offset;
-  OrtGetInitializerLocationFunc locate; /* NULL: to |file| */
+  size_t align, align_from;             /* of data of |align_from| bytes and more; 0: as data in files is anyway */
+  OrtGetInitializerLocationFunc locate; /* NULL: to |file| or |buffer| */
   void *locate_state;
 } ort_external_place;
 

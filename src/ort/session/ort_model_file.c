@@ -36,16 +36,16 @@ OrtStatus *ort_file_write(const char *path, const void *bytes, size_t n) {
   return st;
 }
 
-OrtStatus *ort_model_move_data(ort_bytes *model, const char *path, const char *file, size_t threshold) {
+OrtStatus *ort_model_move_data(ort_bytes *model, const char *path, ort_external_place place) {
   const char *slash = strrchr(path, '/');
-  size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0, room = folder + strlen(file) + 1;
+  size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0, room = folder + strlen(place.location) + 1;
   char *whole = malloc(room);
   if (whole == NULL) return ort_out_of_memory();
-  snprintf(whole, room, "%.*s%s", (int)folder, path, file);
+  snprintf(whole, room, "%.*s%s", (int)folder, path, place.location);
   OrtStatus *st = NULL;
   ox_file_replace r;
   if (ox_file_replace_open(&r, whole)) {
-    ort_external_place place = {.file = r.file, .location = file, .threshold = threshold};
+    place.file = r.file;
     st = ort_externalize(model, &place);
     if (!ox_file_replace_close(&r, st == NULL) && st == NULL) st = cannot(whole);
   } else {
@@ -65,7 +65,8 @@ OrtStatus *ort_model_write_file(const ox_session *s, const char *path, const cha
   if (is_ort_format(path))
     return ort_fail(ORT_NOT_IMPLEMENTED, "'%s': models are written in ONNX's format, not in ORT's", path);
   ORT_TRY(ort_model_bytes(s, &model));
-  OrtStatus *st = external != NULL ? ort_model_move_data(&model, path, external, threshold) : NULL;
+  const ort_external_place place = {.location = external, .threshold = threshold};
+  OrtStatus *st = external != NULL ? ort_model_move_data(&model, path, place) : NULL;
   if (st == NULL) st = ort_file_write(path, model.p, model.n);
   ort_bytes_deinit(&model);
   return st;

@@ -71,6 +71,10 @@ struct OrtSessionOptions {
   bool has_policy;
   const void *source_model; /* with the weights that a compiled model leaves out; the caller's. NULL: none */
   size_t source_model_bytes;
+  OrtReadNamedBufferFunc read_context; /* of providers' data beside compiled models; NULL: they do it themselves */
+  void *read_context_state;
+  OrtWriteNamedBufferFunc write_context;
+  void *write_context_state;
 };
 
 /* |*to| becomes a copy of |text|; what was there is freed. NULL stays NULL. */
