@@ -178,11 +178,21 @@ static const char *symbol_name(const ox_rewrite *rw, int64_t dim) {
   return ox_model_symbol_name(rw->graph->model, dim);
 }
 
+/* What a node computes with is the type of its input 0, or of its first input that has a type variable: Where's second
+ * one, behind a condition. */
+static int takes(const ox_schema *schema, uint32_t dtype) {
+  size_t var = schema->vars ? strspn(schema->vars, ".") : 0;
+  uint32_t types = schema->types[0];
+  if (schema->vars && schema->vars[var])
+    for (size_t i = 1; i < OX_TYPED_IN && i <= var; i++) types |= schema->types[i];
+  return !schema->types[0] || (types & OX_BIT(dtype)) != 0;
+}
+
 static int op_serves(const ox_rewrite *rw, const char *domain, const char *op, uint32_t dtype) {
   const ox_rewriter *h = ox_rewriter_of(rw);
   ox_node n = {.op = op, .domain = domain ? domain : ""};
   const ox_schema *schema = ox_node_schema(rw->graph->model, &n, NULL);
-  if (!schema || !dtype || (schema->types[0] && !(schema->types[0] & OX_BIT(dtype)))) return 0;
+  if (!schema || !dtype || !takes(schema, dtype)) return 0;
   uint16_t owner = h->assigned.owner;
   const ox_opt_owner *who = owner && owner <= h->o->n_owners ? &h->o->owners[owner - 1] : NULL;
   return !who || !who->serves || who->serves(who->ctx, n.domain, op, dtype);

@@ -98,6 +98,9 @@ static void test_questions(void **state) {
   assert_false(ox_const_ints(rw, l, list, 1, &n) || ox_const_ints(rw, c, list, 4, &n) ||
                ox_const_ints(rw, a, list, 4, &n));
   assert_true(ox_op_serves(rw, "", "Relu", OX_F32) && !ox_op_serves(rw, "", "NoSuch", OX_F32));
+  /* what counts is the type that a node computes with, not that of a condition in front of it */
+  assert_true(ox_op_serves(rw, "", "Where", OX_F32) && ox_op_serves(rw, "", "Where", OX_I64));
+  assert_false(ox_op_serves(rw, "", "MatMulInteger", OX_F32));
   ox_rewriter_deinit(&h);
   ox_model_destroy(model);
 }

@@ -173,7 +173,7 @@ void rg_compare(const ox_tensor *a, const ox_tensor *b, const char *name, double
   if (!ox_dtype_is_float(a->dtype)) largest = 1; /* quanta */
   for (int64_t i = 0; i < n; i++) {
     double p = ox_tensor_element(a, i), q = ox_tensor_element(b, i);
-    if (!(fabs(p - q) <= tolerance * largest) && !(isnan(p) && isnan(q)))
+    if (!(fabs(p - q) <= tolerance * largest) && p != q && !(isnan(p) && isnan(q)))
       fail_msg("'%s'[%lld]: %.9g before, %.9g after", name, (long long)i, p, q);
   }
 }

@@ -57,6 +57,18 @@ static const rg_row rows[] = {
           "kt = Transpose <perm = [0, 2, 1]> (k) k4 = Reshape (kt, s4) m = MatMul (q, k4) p = Softmax (m) "
           "y = MatMul (p, v) }",
      "!attention", NULL, 1e-5},
+    /* rows that see no key are made 0 behind the Softmax; they are 0 without that, too */
+    {HEAD "(float[2, 3, 2, 4] q, float[2, 3, 3, 4] k, float[2, 3, 3, 6] v) => (float[2, 3, 2, 6] y) "
+          "<float[1, 1, 2, 3] seen = {0, 0, 0, 1, 0, 1}, float zero = {0}> {"
+          "kt = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, kt) mask = Log (seen) e = Add (m, mask) "
+          "w = Softmax (e) n = IsNaN (w) p = Where (n, zero, w) y = MatMul (p, v) }",
+     "attention", "Attention", 1e-5},
+    {HEAD IO CONSTS "{ " Q K V "m = MatMul (q, k) e = Add (m, mask) w = Softmax (e) n = IsNaN (w) "
+                    "p = Where (n, h, w) " OUT "}",
+     "!attention", NULL, 1e-5},
+    {HEAD IO "<int64[4] s = {2, -1, 3, 4}, int64[3] t = {2, -1, 12}, float zero = {0}> { " Q K V
+             "m = MatMul (q, k) e = Add (m, mask) w = Softmax (e) n = IsNaN (m) p = Where (n, zero, w) " OUT "}",
+     "!attention", NULL, 1e-5},
     /* over another axis; probabilities read elsewhere; a mask that is not added; a negative scale */
     {HEAD IO CONSTS "{ " Q K V "m = MatMul (q, k) p = Softmax <axis = 2> (m) " OUT "}", "!attention", NULL, 1e-5},
     {HEAD

@@ -30,6 +30,9 @@ static const rg_row rows[] = {
     {HEAD "(float16[2, 4] past, float16[3, 4] x) => (float16[5, 4] y, float16[5, 4] now) " W
           "{ k = MatMul (x, w) now = Concat <axis = 0> (past, k) y = Softmax (now) }",
      "widen-half", "Cast Linear Cast Concat Cast Softmax Cast", 4e-3},
+    {HEAD "(float16[3, 4] x) => (float16[3, 4] y) <" MATRIX ", float16 z = {0}> "
+          "{ a = MatMul (x, w) b = Softmax (a) n = IsNaN (b) c = Where (n, z, b) y = MatMul (c, w) }",
+     "widen-half", "Cast Linear Softmax IsNaN Where Linear Cast", 4e-3},
     {HEAD "(float16[3, 4] x) => (float16[4, 3] y) { y = Transpose (x) }", "!widen-half", "Transpose", 0},
     /* the model's own Casts: one that rounds stays, one of what is there in float32 reads that */
     {HEAD "(float[3, 4] x) => (float[3, 4] y) " W "{ h = Cast <to = 10> (x) a = MatMul (h, w) y = Cast <to = 1> (a) }",

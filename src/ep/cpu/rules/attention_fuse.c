@@ -23,6 +23,7 @@ typedef struct found {
   ox_id mask;
   double scale;
   ox_id softmax;
+  ox_id weights; /* the node that makes the product's first input: the Softmax, or the Where behind it */
   ox_id last; /* the Transpose behind the product, or OX_NONE: heads stay split */
 } found;
 
@@ -157,9 +158,20 @@ static int layout_ok(const ox_rewrite *g, found *f) {
   return flat || f->k.bhsd != OX_NONE || f->k.merged != OX_NONE;
 }
 
+/* The Softmax that makes the weights |v|. PyTorch's newer exporter puts Where(IsNaN(w), 0, w) behind it, so that rows
+ * that see no key are 0; the kernel makes such rows 0 anyway. */
+static ox_id softmax_of(const ox_rewrite *g, ox_id v) {
+  ox_id where = ox_up1(g, v, "Where"), nan = where == OX_NONE ? OX_NONE : ox_up1(g, ox_in(g, where, 0), "IsNaN");
+  if (nan == OX_NONE) return ox_up1(g, v, "Softmax");
+  ox_id w = ox_in(g, where, 2);
+  if (ox_in(g, nan, 0) != w || ox_uses(g, w) != 2) return OX_NONE;
+  return ox_const_near(g, ox_in(g, where, 1), 0) ? ox_up(g, w, "Softmax") : OX_NONE;
+}
+
 static int find(const ox_rewrite *g, ox_id root, found *f) {
   ox_id y = ox_out(g, root, 0);
-  f->softmax = ox_up1(g, ox_in(g, root, 0), "Softmax");
+  f->weights = ox_producer(g, ox_in(g, root, 0));
+  f->softmax = softmax_of(g, ox_in(g, root, 0));
   if (f->softmax == OX_NONE) return 0;
   int64_t axis = ox_attr_i(g, f->softmax, "axis", ox_opset_of(g, "") < 13 ? 1 : -1);
   if ((axis != -1 && axis != 3) || ox_shape_at(g, y)->rank != 4) return 0;
@@ -238,7 +250,7 @@ static ox_status *apply(const ox_rewrite *g, const ox_match *m) {
   const found *f = OX_CAPTURED(m, found);
   OX_TRY(f->last == OX_NONE ? apply_split(g, m->node[0], f) : apply_flat(g, m->node[0], f));
   OX_TRY(ox_remove_unused(g, m->node[0]));
-  return ox_remove_unused(g, f->softmax);
+  return ox_remove_unused(g, f->weights);
 }
 
 static const ox_rule rules[] = {{OX_RULE("attention", OX_OPTIMIZE_EXTENDED, product, guard, apply)}};

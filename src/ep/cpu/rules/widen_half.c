@@ -19,9 +19,10 @@ static const char others[] =
     "SequenceAt|SequenceConstruct|SequenceEmpty|SequenceErase|SequenceInsert|SplitToSequence|Optional|"
     "OptionalGetElement|"
     "OptionalHasElement";
-/* Their caches are inputs and outputs of the model; or some of what they take is of float16 and nothing else. */
+/* Their caches are inputs and outputs of the model; or they read a few rows of tables; or some of what they take is of
+ * float16 and nothing else. */
 static const char fixed[] =
-    "GroupQueryAttention|SparseAttention|PagedAttention|DecoderMaskedMultiHeadAttention|"
+    "EmbedLayerNormalization|GroupQueryAttention|SparseAttention|PagedAttention|DecoderMaskedMultiHeadAttention|"
     "DecoderMaskedSelfAttention|GemmaRotaryEmbedding";
 
 typedef struct work {
