@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "kern/ml/row_products.h"
+#include "kern/softmax/softmax.h"
+#include "kern/unary/unary.h"
 #include "ops/ml/ml_rows.h"
 #include "ops/ml/ml_trees.h"
 
@@ -28,7 +30,7 @@ static const ox_attr_def regressor_attrs[] = {
 
 typedef struct linear {
   ox_arena arena;
-  ox_row_panels m;             /* a row of coefficients per score */
+  ox_row_panels m;         /* a row of coefficients per score */
   const float *intercepts; /* NULL: zeros */
   ox_ml_transform transform;
   bool classifier, second; /* second: one score, two labels */
@@ -103,7 +105,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_ml_rows_plan(c, s->m.k, (size_t)s->m.n * sizeof(float), (size_t)(s->m.n + 2) * sizeof(double));
 }
 
-static void put_label(const ox_kernel_ctx *c, int64_t row, const double *s) {
+static void put_label(const ox_kernel_ctx *c, int64_t row, const float *s) {
   const linear_attrs *a = c->attrs;
   int64_t n = score_count(a), best = 0;
   bool strings = a->classlabels_strings.n > 0, own = n > 1 || label_count(a) == 2;
@@ -116,6 +118,33 @@ static void put_label(const ox_kernel_ctx *c, int64_t row, const double *s) {
     ((int64_t *)c->out[0]->data)[row] = own ? a->classlabels_ints.v[best] : best;
 }
 
+/* Scores of |n| rows that the float kernels transform together. False: not such scores. */
+static bool transform_rows(const ox_kernel_ctx *c, const linear *s, const float *scores, int64_t n, float *out) {
+  if (s->m.n == 1 && (s->second || s->transform == OX_ML_PROBIT)) return false;
+  size_t all = (size_t)(n * s->m.n), width = (size_t)s->m.n;
+  const ox_softmax_table *t = ox_softmax_select(c->isa);
+  if (s->transform == OX_ML_NONE || width == 1) { /* a regressor's only score stays as it is, too */
+    memcpy(out, scores, all * sizeof *out);
+  } else if (s->transform == OX_ML_LOGISTIC) {
+    ox_unary_f32_select(c->isa)->fn[OX_UN_SIGMOID](scores, out, all, NULL);
+  } else if (s->transform != OX_ML_SOFTMAX) {
+    return false;
+  } else if (width <= t->short_most) {
+    t->short_rows(scores, out, (size_t)n, width, 0);
+  } else {
+    for (size_t r = 0; r < (size_t)n; r++) t->row(scores + r * width, out + r * width, width);
+  }
+  return true;
+}
+
+static void transform_row(const linear *s, const float *scores, double *row, float *out) {
+  int64_t width = s->second ? 2 : s->m.n;
+  row[s->m.n] = 0;
+  for (int64_t k = 0; k < s->m.n; k++) row[k] = scores[k];
+  ox_ml_scores_write(row, s->m.n, s->transform, s->second ? OX_ML_COMPLEMENT : OX_ML_ONE, row);
+  for (int64_t k = 0; k < width; k++) out[k] = (float)row[k];
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
   const linear *s = c->state;
@@ -126,14 +155,13 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     int64_t first, n, width = s->second ? 2 : s->m.n;
     const float *x = ox_ml_rows_at(c, tile, scratch, &first, &n);
     ox_row_products_run(&s->m, c->isa, false, x, n, scores, s->m.n);
-    for (int64_t r = 0; r < n; r++) {
-      for (int64_t k = 0; k < s->m.n; k++) row[k] = scores[r * s->m.n + k] + (s->intercepts ? s->intercepts[k] : 0.0f);
-      if (s->classifier && ox_ctx_wants(c, 0)) put_label(c, first + r, row);
-      if (!ox_ctx_wants(c, z)) continue;
-      row[s->m.n] = 0;
-      ox_ml_scores_write(row, s->m.n, s->transform, s->second ? OX_ML_COMPLEMENT : OX_ML_ONE, row);
-      for (int64_t k = 0; k < width; k++) ((float *)c->out[z]->data)[(first + r) * width + k] = (float)row[k];
-    }
+    for (int64_t r = 0; s->intercepts && r < n; r++)
+      for (int64_t k = 0; k < s->m.n; k++) scores[r * s->m.n + k] += s->intercepts[k];
+    for (int64_t r = 0; s->classifier && ox_ctx_wants(c, 0) && r < n; r++) put_label(c, first + r, scores + r * s->m.n);
+    if (!ox_ctx_wants(c, z)) continue;
+    float *out = (float *)c->out[z]->data + first * width;
+    if (transform_rows(c, s, scores, n, out)) continue;
+    for (int64_t r = 0; r < n; r++) transform_row(s, scores + r * s->m.n, row, out + r * width);
   }
   return NULL;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kern/ml/row_products.h"
+#include "kern/unary/unary.h"
 #include "ops/ml/ml_rows.h"
 #include "ops/ml/ml_trees.h"
 
@@ -186,16 +187,44 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_ml_rows_plan(c, s->m.k, (size_t)s->m.n * sizeof(float), once_bytes(s));
 }
 
-static void apply_kernel(const svm *s, float *v, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    float x = s->gamma * v[i];
-    if (s->kernel == RBF)
-      v[i] = expf(-x);
-    else if (s->kernel == SIGMOID)
-      v[i] = tanhf(x + s->coef0);
-    else if (s->kernel == POLY)
-      v[i] = powf(x + s->coef0, s->degree);
+/* x^degree; degrees in use are whole and small: products instead of powf's logarithm. */
+static void raise(float *v, int64_t n, float degree) {
+  enum { MOST = 16, SOME = 64 };
+  float x[SOME];
+  if (!(degree >= 1 && degree <= MOST && degree == (float)(int)degree)) {
+    for (int64_t i = 0; i < n; i++) v[i] = powf(v[i], degree);
+    return;
   }
+  for (; n >= SOME; n -= SOME, v += SOME) { /* so that the compiler takes vectors */
+    memcpy(x, v, sizeof x);
+    for (int d = 1; d < (int)degree; d++)
+      for (int i = 0; i < SOME; i++) v[i] *= x[i];
+  }
+  for (int64_t i = 0; i < n; i++) {
+    float base = v[i];
+    for (int d = 1; d < (int)degree; d++) v[i] *= base;
+  }
+}
+
+static void apply_kernel(const svm *s, ox_isa isa, float *v, int64_t n) {
+  const ox_unary_f32 *f = ox_unary_f32_select(isa);
+  float p[OX_UNARY_PARAMS] = {s->kernel == RBF ? -s->gamma : s->gamma, s->kernel == RBF ? 0 : s->coef0};
+  f->fn[OX_UN_AFFINE](v, v, (size_t)n, p);
+  if (s->kernel == POLY)
+    raise(v, n, s->degree);
+  else
+    f->fn[s->kernel == RBF ? OX_UN_EXP : OX_UN_TANH](v, v, (size_t)n, NULL);
+}
+
+/* In double, by lanes that do not wait for each other. */
+static double dot(const float *a, const float *b, int64_t n) {
+  enum { LANES = 8 };
+  double lanes[LANES] = {0}, sum = 0;
+  for (; n >= LANES; n -= LANES, a += LANES, b += LANES)
+    for (int k = 0; k < LANES; k++) lanes[k] += (double)a[k] * b[k];
+  for (int k = 0; k < LANES; k++) sum += lanes[k];
+  for (int64_t k = 0; k < n; k++) sum += (double)a[k] * b[k];
+  return sum;
 }
 
 /* Couples pairwise probabilities into one per class (Wu, Lin, Weng 2004, algorithm 2): minimises p' Q p. */
@@ -234,9 +263,8 @@ static void decide_pairs(const svm *s, const svm_attrs *a, const float *k, svm_s
   for (int64_t i = 0; i < n - 1; i++)
     for (int64_t j = i + 1; j < n; j++, pair++) {
       const float *ci = a->coefficients.v + (j - 1) * s->m.n, *cj = a->coefficients.v + i * s->m.n;
-      double sum = 0;
-      for (int64_t m = s->first[i]; m < s->first[i + 1]; m++) sum += ci[m] * k[m];
-      for (int64_t m = s->first[j]; m < s->first[j + 1]; m++) sum += cj[m] * k[m];
+      int64_t at_i = s->first[i], at_j = s->first[j];
+      double sum = dot(ci + at_i, k + at_i, s->first[i + 1] - at_i) + dot(cj + at_j, k + at_j, s->first[j + 1] - at_j);
       sum += a->rho.v[pair];
       w->s[pair] = (float)sum;
       w->votes[sum > 0 ? i : j]++;
@@ -297,8 +325,7 @@ static void classify_row(const ox_kernel_ctx *c, int64_t row, const float *k, sv
 static void regress_row(const ox_kernel_ctx *c, int64_t row, const float *k) {
   const svm *s = c->state;
   const svm_attrs *a = c->attrs;
-  double sum = s->supports ? 0 : k[0];
-  for (int64_t m = 0; s->supports && m < s->m.n; m++) sum += (double)a->coefficients.v[m] * k[m];
+  double sum = s->supports ? dot(a->coefficients.v, k, s->m.n) : k[0];
   float y = (float)(sum + a->rho.v[0]);
   ((float *)c->out[0]->data)[row] = !a->one_class ? y : y > 0 ? 1.0f : -1.0f;
 }
@@ -311,7 +338,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     int64_t first, n;
     const float *x = ox_ml_rows_at(c, tile, scratch, &first, &n);
     ox_row_products_run(&s->m, c->isa, s->kernel == RBF, x, n, w.kernels, s->m.n);
-    if (s->kernel != LINEAR) apply_kernel(s, w.kernels, n * s->m.n);
+    if (s->kernel != LINEAR) apply_kernel(s, c->isa, w.kernels, n * s->m.n);
     for (int64_t r = 0; r < n; r++) {
       if (s->classes)
         classify_row(c, first + r, w.kernels + r * s->m.n, &w);
