@@ -11,6 +11,13 @@ enum { LANES = 32 };
   static double row_f64_##name(const double *x, size_t n, double shift) { \
     double s[LANES] = {0}, all = 0;                                       \
     (void)shift;                                                          \
+    if (n < LANES) { /* one element a lane: the same sum */               \
+      for (size_t k = 0; k < n; k++) {                                    \
+        double v = x[k];                                                  \
+        all += (expr);                                                    \
+      }                                                                   \
+      return all;                                                         \
+    }                                                                     \
     for (; n >= LANES; n -= LANES, x += LANES)                            \
       for (size_t k = 0; k < LANES; k++) {                                \
         double v = x[k];                                                  \
@@ -44,15 +51,18 @@ COLUMN_F64(prod, a *v)
 COLUMN_F64(max, ((v > a) | (v != v)) ? v : a)
 COLUMN_F64(min, ((v < a) | (v != v)) ? v : a)
 
-#define ROW_F64(name, none)                                                              \
-  static double row_f64_##name(const double *x, size_t n, double shift) {                \
-    double lanes[LANES], all = none;                                                     \
-    (void)shift;                                                                         \
-    for (size_t k = 0; k < LANES; k++) lanes[k] = none;                                  \
-    for (; n >= LANES; n -= LANES, x += LANES) column_f64_##name(lanes, x, LANES, NULL); \
-    for (size_t k = 0; k < LANES; k++) column_f64_##name(&all, lanes + k, 1, NULL);      \
-    for (size_t k = 0; k < n; k++) column_f64_##name(&all, x + k, 1, NULL);              \
-    return all;                                                                          \
+#define ROW_F64(name, none)                                                                \
+  static double row_f64_##name(const double *x, size_t n, double shift) {                  \
+    double all = none;                                                                     \
+    (void)shift;                                                                           \
+    if (n >= LANES) {                                                                      \
+      double lanes[LANES];                                                                 \
+      for (size_t k = 0; k < LANES; k++) lanes[k] = none;                                  \
+      for (; n >= LANES; n -= LANES, x += LANES) column_f64_##name(lanes, x, LANES, NULL); \
+      for (size_t k = 0; k < LANES; k++) column_f64_##name(&all, lanes + k, 1, NULL);      \
+    }                                                                                      \
+    for (size_t k = 0; k < n; k++) column_f64_##name(&all, x + k, 1, NULL);                \
+    return all;                                                                            \
   }
 ROW_F64(prod, 1)
 ROW_F64(max, -INFINITY)
