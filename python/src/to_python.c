@@ -2,6 +2,10 @@
  * to_python.c - values as Python objects: tensors as arrays over their memory, sequences as lists, maps as dicts. */
 #include "npy.h"
 
+#include <string.h>
+
+#include "onyx/ep.h"
+
 PyObject *px_to_array(PyObject *holder) {
   OrtValue *value = ((px_value *)holder)->value;
   ONNXTensorElementDataType type;
@@ -37,8 +41,99 @@ static PyObject *element(const OrtValue *value, size_t i) {
   return px_to_python(inner);
 }
 
+/* ---- maps of ours, read in place: ZipMap makes one a row, all with the same keys ---- */
+
+/* Element |i| as a number or string of Python's own; NULL without an exception: of another type. */
+static PyObject *scalar(const ox_tensor *t, int64_t i) {
+  switch (t->dtype) {
+    case OX_F32:
+      return PyFloat_FromDouble(((const float *)t->data)[i]);
+    case OX_F64:
+      return PyFloat_FromDouble(((const double *)t->data)[i]);
+    case OX_I64:
+      return PyLong_FromLongLong(((const int64_t *)t->data)[i]);
+    case OX_STRING: {
+      ox_str s = ((const ox_str *)t->data)[i];
+      return PyUnicode_DecodeUTF8(s.n ? s.p : "", (Py_ssize_t)s.n, NULL);
+    }
+    default:
+      return NULL;
+  }
+}
+
+/* Whether the keys rise, as those of a map that a client sees do. */
+static bool in_order(const ox_tensor *keys, int64_t i) {
+  if (keys->dtype == OX_I64) return ((const int64_t *)keys->data)[i - 1] < ((const int64_t *)keys->data)[i];
+  ox_str a = ((const ox_str *)keys->data)[i - 1], b = ((const ox_str *)keys->data)[i];
+  int order = memcmp(a.n ? a.p : "", b.n ? b.p : "", a.n < b.n ? a.n : b.n);
+  return order < 0 || (order == 0 && a.n < b.n);
+}
+
+/* The keys as a tuple; NULL without an exception: not such keys. */
+static PyObject *keys_of(const ox_tensor *keys) {
+  if (keys->kind != OX_TENSOR || (keys->dtype != OX_I64 && keys->dtype != OX_STRING) || keys->shape.rank != 1)
+    return NULL;
+  for (int64_t i = 1; i < keys->shape.dim[0]; i++)
+    if (!in_order(keys, i)) return NULL;
+  PyObject *tuple = PyTuple_New((Py_ssize_t)keys->shape.dim[0]);
+  for (int64_t i = 0; tuple && i < keys->shape.dim[0]; i++) {
+    PyObject *key = scalar(keys, i);
+    if (!key || PyTuple_SetItem(tuple, (Py_ssize_t)i, key) < 0) Py_CLEAR(tuple);
+  }
+  return tuple;
+}
+
+static bool same_keys(const ox_tensor *a, const ox_tensor *b) {
+  if (a->dtype != b->dtype || a->shape.rank != b->shape.rank || a->shape.dim[0] != b->shape.dim[0]) return false;
+  size_t n = (size_t)a->shape.dim[0];
+  if (a->data == b->data || n == 0) return true;
+  if (a->dtype == OX_I64) return !memcmp(a->data, b->data, n * sizeof(int64_t));
+  const ox_str *p = a->data, *q = b->data;
+  for (size_t i = 0; i < n; i++)
+    if (p[i].n != q[i].n || (p[i].n && memcmp(p[i].p, q[i].p, p[i].n) != 0)) return false;
+  return true;
+}
+
+/* NULL without an exception: not such values. */
+static PyObject *dict_of(PyObject *keys, const ox_tensor *values) {
+  Py_ssize_t n = PyTuple_Size(keys);
+  if (values->kind != OX_TENSOR || values->shape.rank != 1 || values->shape.dim[0] != n) return NULL;
+  PyObject *dict = PyDict_New();
+  for (Py_ssize_t i = 0; dict && i < n; i++) {
+    PyObject *item = scalar(values, i);
+    if (!item || PyDict_SetItem(dict, PyTuple_GetItem(keys, i), item) < 0) Py_CLEAR(dict);
+    Py_XDECREF(item);
+  }
+  return dict;
+}
+
+/* The maps of |value| as a list. NULL without an exception: it is none of our library's, or of something else. */
+static PyObject *maps_in_place(const OrtValue *value) {
+  const ox_tensor *(*tensor_of)(const OrtValue *) = NULL;
+  *(void **)&tensor_of = px_onyx("ort_value_tensor");
+  const ox_tensor *t = tensor_of ? tensor_of(value) : NULL;
+  Py_ssize_t n = t ? (Py_ssize_t)t->shape.dim[0] : 0;
+  const ox_tensor *const *items = n ? t->data : NULL;
+  if (!n || items[0]->kind != OX_MAP) return NULL;
+  const ox_tensor *known = NULL; /* whose keys |keys| are */
+  PyObject *keys = NULL, *list = PyList_New(n);
+  for (Py_ssize_t i = 0; list && i < n; i++) {
+    const ox_tensor *pair = items[i]->data;
+    if (!keys || !same_keys(known, &pair[0])) {
+      Py_XDECREF(keys);
+      keys = keys_of(&pair[0]), known = &pair[0];
+    }
+    PyObject *dict = keys ? dict_of(keys, &pair[1]) : NULL;
+    if (!dict || PyList_SetItem(list, i, dict) < 0) Py_CLEAR(list);
+  }
+  Py_XDECREF(keys);
+  return list;
+}
+
 static PyObject *sequence(const OrtValue *value) {
   size_t n = 0;
+  PyObject *maps = maps_in_place(value);
+  if (maps || PyErr_Occurred()) return maps;
   if (!px_ok(ort->GetValueCount(value, &n))) return NULL;
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (size_t i = 0; list && i < n; i++) {

@@ -102,6 +102,21 @@ def test_zip_map(ort, cpu, labels, key):
     assert session.get_outputs()[0].type == f"seq(map({'int64' if key == ob.INT64 else 'string'},tensor(float)))"
 
 
+@pytest.mark.parametrize("labels", [[20, 10], [7, 7], ["yes", "no"], ["", "\u00e9"]], ids=repr)
+def test_zip_map_with_labels_in_any_order(ort, cpu, labels):
+    ints = isinstance(labels[0], int)
+    kind = ob.sequence_type(ob.map_type(ob.INT64 if ints else ob.STRING, ob.tensor_type(ob.FLOAT, [])))
+    session = load(ort, cpu, [ob.node("ZipMap", ["x"], ["z"], ML,
+                                      **{"classlabels_int64s" if ints else "classlabels_strings": labels})],
+                   {"x": ob.tensor_type(ob.FLOAT, ["N", 2])}, {"z": kind})
+    x = np.arange(10, dtype=np.float32).reshape(5, 2)
+    (z,) = session.run(None, {"x": x})
+    assert len(z) == 5 and all(list(row) == sorted(set(labels)) for row in z)
+    if len(set(labels)) == 2:
+        assert z == [dict(zip(labels, row.tolist())) for row in x]
+    assert session.run(None, {"x": x[:0]})[0] == []
+
+
 @pytest.fixture
 def vectorizer(ort, cpu):
     return load(ort, cpu, [ob.node("DictVectorizer", ["m"], ["z"], ML, string_vocabulary=["a", "b", "c"])],

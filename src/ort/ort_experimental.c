@@ -5,6 +5,8 @@
  * the engine's session behind one of the ABI, borrowed; NULL if it was released; and
  *   OrtStatus *ort_value_adopt(ox_value *value, OrtValue **out)
  * a new handle that takes |value| over, also on failure; and
+ *   const ox_tensor *ort_value_tensor(const OrtValue *value)
+ * what a handle shows, borrowed; and
  *   OrtStatus *ort_provider_check(const char *name)
  * whether SessionOptionsAppendExecutionProvider would take provider |name|. */
 #include <string.h>
@@ -19,6 +21,8 @@ static ox_session *ort_session_onyx(const OrtSession *session) {
   return session != NULL && session->alive == ORT_ALIVE_SESSION ? session->session : NULL;
 }
 
+static const ox_tensor *ort_value_tensor(const OrtValue *value) { return value->tensor; }
+
 #define ROW(name) \
   { #name, (OrtExperimentalFnPtr)name }
 static const struct {
@@ -27,6 +31,7 @@ static const struct {
 } rows[] = {
     ROW(ort_session_onyx),
     ROW(ort_value_adopt),
+    ROW(ort_value_tensor),
     ROW(ort_provider_check),
     ROW(ox_status_code),
     ROW(ox_status_message),
