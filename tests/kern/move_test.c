@@ -85,6 +85,32 @@ static void test_regions_equal_the_naive_copy(void **state) {
           compare(cases[i].name, elems[e], &cases[i].r, isas[k]);
 }
 
+/* Matrices of all small sizes, alone and within wider ones, in memory of their size: a sanitizer sees the ends. */
+static void transposed(int64_t e, ox_isa isa, int64_t rows, int64_t cols, int64_t in_gap, int64_t out_gap) {
+  int64_t is = (cols + in_gap) * e, os = (rows + out_gap) * e, in_bytes = (rows - 1) * is + cols * e;
+  int64_t out_bytes = (cols - 1) * os + rows * e;
+  char *in = malloc((size_t)in_bytes), *out = malloc((size_t)out_bytes), *want = malloc((size_t)out_bytes);
+  for (int64_t i = 0; i < in_bytes; i++) in[i] = (char)(i * 2654435761 >> 7);
+  memset(out, 0x5a, (size_t)out_bytes), memset(want, 0x5a, (size_t)out_bytes);
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < cols; c++) memcpy(want + c * os + r * e, in + r * is + c * e, (size_t)e);
+  ox_transpose_select(e, isa)(in, is, out, os, rows, cols);
+  if (memcmp(out, want, (size_t)out_bytes) != 0)
+    fail_msg("%d x %d elements of %d bytes, gaps %d and %d, isa %x", (int)rows, (int)cols, (int)e, (int)in_gap,
+             (int)out_gap, isa);
+  free(in), free(out), free(want);
+}
+
+static void test_small_matrices(void **state) {
+  (void)state;
+  const ox_isa isas[] = {0, ox_isa_host()};
+  for (size_t k = 0; k < OX_COUNT(isas); k++)
+    for (int64_t e = 1; e <= 16; e *= 2)
+      for (int64_t rows = 1; rows <= 37; rows++)
+        for (int64_t cols = 1; cols <= 37; cols++)
+          for (int gap = 0; gap < 4; gap++) transposed(e, isas[k], rows, cols, gap & 1, gap & 2 ? 3 : 0);
+}
+
 static void test_tiles_are_bounded(void **state) {
   (void)state;
   assert_int_equal(ox_move_tiles(0, 0), 1);
@@ -96,6 +122,7 @@ static void test_tiles_are_bounded(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_regions_equal_the_naive_copy),
+      cmocka_unit_test(test_small_matrices),
       cmocka_unit_test(test_tiles_are_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,9 +249,14 @@ static void run_pieces(const ox_move *m, const char *in, char *out, int64_t begi
 
 static void run_transpose(const ox_move *m, ox_isa isa, const char *in, char *out, int64_t begin, int64_t end) {
   ox_transpose_fn fn = ox_transpose_select(m->run, isa);
-  int rows = m->rank - 1, cols = m->rank - 2;
+  int rows = m->rank - 1, cols = m->rank - 2, last = m->rank - 3;
   cursor c;
-  for (int64_t u = begin; u < end; u++) {
+  seek(m, m->rank - 2, begin / m->pieces, in, out, &c);
+  for (int64_t u = begin; u < end && m->pieces == 1; u++) { /* many small matrices */
+    fn(c.in, m->is[rows], c.out, m->os[cols], m->dim[rows], m->dim[cols]);
+    if (last >= 0) advance(m, last, 1, &c);
+  }
+  for (int64_t u = begin; u < end && m->pieces > 1; u++) {
     int64_t p = u % m->pieces, col = p % m->col_pieces * m->block_cols, row = p / m->col_pieces * m->block_rows;
     seek(m, m->rank - 2, u / m->pieces, in, out, &c);
     fn(c.in + row * m->is[rows] + col * m->is[cols], m->is[rows], c.out + row * m->os[rows] + col * m->os[cols],

@@ -3,41 +3,47 @@
 #include <immintrin.h>
 
 #include "kern/move/transpose_edge.h"
-#include "kern/move/transpose_few_avx2.h"
+#include "kern/move/transpose_part_avx2.h"
 
-OX_INLINE __m256 load256(const char *p) { return _mm256_loadu_ps((const float *)(const void *)p); }
-OX_INLINE void store256(char *p, __m256 v) { _mm256_storeu_ps((float *)(void *)p, v); }
+/* A block of |rows| x |cols| of what registers hold, constants where it is a whole one; |part|: rows of the input may
+ * not be read beyond their ends. One round on n registers: pairs (i, i + n/2) interleave into 2i, 2i+1. log2(n) rounds
+ * transpose n x n. */
+typedef struct {
+  int64_t rows, cols;
+  bool part;
+} extent;
 
-/* One round on n registers: pairs (i, i + n/2) interleave into 2i, 2i+1. log2(n) rounds transpose n x n. */
-OX_INLINE void block_u8(const char *in, int64_t is, char *out, int64_t os) {
-  __m128i a[16], b[16];
-  OX_UNROLL for (int i = 0; i < 16; i++) a[i] = load128(in + i * is);
-  OX_UNROLL for (int round = 0; round < 4; round++) {
-    OX_UNROLL for (int i = 0; i < 8; i++) {
-      b[2 * i] = _mm_unpacklo_epi8(a[i], a[i + 8]);
-      b[2 * i + 1] = _mm_unpackhi_epi8(a[i], a[i + 8]);
-    }
-    OX_UNROLL for (int i = 0; i < 16; i++) a[i] = b[i];
+#define BLOCK_NARROW(name, e, N, rounds, low, high)                                                              \
+  OX_INLINE void name(const char *in, int64_t is, char *out, int64_t os, const extent x) {                       \
+    __m128i a[N], b[N], last = last_bytes(x.rows * (e));                                                         \
+    OX_UNROLL for (int i = 0; i < (N); i++) a[i] = i >= x.rows ? _mm_setzero_si128()                             \
+                                                   : x.part    ? load_bytes(in + i * is, x.cols * (e))           \
+                                                               : load128(in + i * is);                              \
+    OX_UNROLL for (int round = 0; round < (rounds); round++) {                                                   \
+      OX_UNROLL for (int i = 0; i < (N) / 2; i++) b[2 * i] = low(a[i], a[i + (N) / 2]),                          \
+                                                        b[2 * i + 1] = high(a[i], a[i + (N) / 2]);               \
+      OX_UNROLL for (int i = 0; i < (N); i++) a[i] = b[i];                                                       \
+    }                                                                                                            \
+    OX_UNROLL for (int i = 0; i < (N); i++) if (i < x.cols) store_bytes(out + i * os, a[i], x.rows * (e), last); \
   }
-  OX_UNROLL for (int i = 0; i < 16; i++) store128(out + i * os, a[i]);
+BLOCK_NARROW(block_u8, 1, 16, 4, _mm_unpacklo_epi8, _mm_unpackhi_epi8)
+BLOCK_NARROW(block_u16, 2, 8, 3, _mm_unpacklo_epi16, _mm_unpackhi_epi16)
+
+OX_INLINE __m256 load_row(const char *p, bool in_it, const extent x, int64_t e) {
+  return !in_it ? _mm256_setzero_ps() : x.part ? load_words(p, x.cols * e) : load256(p);
 }
 
-OX_INLINE void block_u16(const char *in, int64_t is, char *out, int64_t os) {
-  __m128i a[8], b[8];
-  OX_UNROLL for (int i = 0; i < 8; i++) a[i] = load128(in + i * is);
-  OX_UNROLL for (int round = 0; round < 3; round++) {
-    OX_UNROLL for (int i = 0; i < 4; i++) {
-      b[2 * i] = _mm_unpacklo_epi16(a[i], a[i + 4]);
-      b[2 * i + 1] = _mm_unpackhi_epi16(a[i], a[i + 4]);
-    }
-    OX_UNROLL for (int i = 0; i < 8; i++) a[i] = b[i];
-  }
-  OX_UNROLL for (int i = 0; i < 8; i++) store128(out + i * os, a[i]);
+OX_INLINE void store_row(char *p, __m256 v, const extent x, int64_t e, __m256i last) {
+  if (x.rows * e == 32)
+    store256(p, v);
+  else
+    store_words(p, v, x.rows * e, last);
 }
 
-OX_INLINE void block_u32(const char *in, int64_t is, char *out, int64_t os) {
+OX_INLINE void block_u32(const char *in, int64_t is, char *out, int64_t os, const extent x) {
   __m256 a[8], b[8];
-  OX_UNROLL for (int i = 0; i < 8; i++) a[i] = load256(in + i * is);
+  __m256i last = last_words(x.rows * 4);
+  OX_UNROLL for (int i = 0; i < 8; i++) a[i] = load_row(in + i * is, i < x.rows, x, 4);
   OX_UNROLL for (int i = 0; i < 4; i++) {
     b[2 * i] = _mm256_unpacklo_ps(a[2 * i], a[2 * i + 1]);
     b[2 * i + 1] = _mm256_unpackhi_ps(a[2 * i], a[2 * i + 1]);
@@ -49,45 +55,66 @@ OX_INLINE void block_u32(const char *in, int64_t is, char *out, int64_t os) {
     a[4 * i + 3] = _mm256_shuffle_ps(b[4 * i + 1], b[4 * i + 3], 0xee);
   }
   OX_UNROLL for (int i = 0; i < 4; i++) {
-    store256(out + i * os, _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
-    store256(out + (i + 4) * os, _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+    if (i < x.cols) store_row(out + i * os, _mm256_permute2f128_ps(a[i], a[i + 4], 0x20), x, 4, last);
+    if (i + 4 < x.cols) store_row(out + (i + 4) * os, _mm256_permute2f128_ps(a[i], a[i + 4], 0x31), x, 4, last);
   }
 }
 
-OX_INLINE void block_u64(const char *in, int64_t is, char *out, int64_t os) {
+OX_INLINE void block_u64(const char *in, int64_t is, char *out, int64_t os, const extent x) {
   __m256d a[4], b[4];
-  OX_UNROLL for (int i = 0; i < 4; i++) a[i] = _mm256_castps_pd(load256(in + i * is));
+  __m256i last = last_words(x.rows * 8);
+  OX_UNROLL for (int i = 0; i < 4; i++) a[i] = _mm256_castps_pd(load_row(in + i * is, i < x.rows, x, 8));
   OX_UNROLL for (int i = 0; i < 2; i++) {
     b[2 * i] = _mm256_unpacklo_pd(a[2 * i], a[2 * i + 1]);
     b[2 * i + 1] = _mm256_unpackhi_pd(a[2 * i], a[2 * i + 1]);
   }
   OX_UNROLL for (int i = 0; i < 2; i++) {
-    store256(out + i * os, _mm256_castpd_ps(_mm256_permute2f128_pd(b[i], b[i + 2], 0x20)));
-    store256(out + (i + 2) * os, _mm256_castpd_ps(_mm256_permute2f128_pd(b[i], b[i + 2], 0x31)));
+    __m256 p = _mm256_castpd_ps(_mm256_permute2f128_pd(b[i], b[i + 2], 0x20));
+    __m256 q = _mm256_castpd_ps(_mm256_permute2f128_pd(b[i], b[i + 2], 0x31));
+    if (i < x.cols) store_row(out + i * os, p, x, 8, last);
+    if (i + 2 < x.cols) store_row(out + (i + 2) * os, q, x, 8, last);
   }
 }
 
-/* Tiles of one cache line each way, so that lines are read and written whole; then blocks at the ends, then edges. */
-#define TRANSPOSE_BLOCKS(name, bytes, N, block)                                                                     \
-  static void name##_blocks(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {        \
-    for (int64_t r = 0; r < rows; r += (N))                                                                         \
-      for (int64_t c = 0; c < cols; c += (N)) block(in + r * is + c * (bytes), is, out + c * os + r * (bytes), os); \
-  }                                                                                                                 \
-  static void name(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {                 \
-    enum { L = 64 / (bytes) };                                                                                      \
-    int64_t full_r = rows / (N) * (N), full_c = cols / (N) * (N);                                                   \
-    for (int64_t r = 0; r < full_r; r += L)                                                                         \
-      for (int64_t c = 0; c < full_c; c += L)                                                                       \
-        name##_blocks(in + r * is + c * (bytes), is, out + c * os + r * (bytes), os, OX_MIN(L, full_r - r),         \
-                      OX_MIN(L, full_c - c));                                                                       \
-    transpose_edge(in + full_c * (bytes), is, out + full_c * os, os, full_r, cols - full_c, bytes);                 \
-    transpose_edge(in + full_r * is, is, out + full_r * (bytes), os, rows - full_r, cols, bytes);                   \
+/* Tiles of one cache line each way, so that lines are read and written whole; then parts of blocks at the ends, where
+ * |FEW| or less are done one by one. */
+#define TRANSPOSE_BLOCKS(name, bytes, N, FEW, block)                                                           \
+  static void name##_blocks(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {   \
+    for (int64_t r = 0; r < rows; r += (N))                                                                    \
+      for (int64_t c = 0; c < cols; c += (N))                                                                  \
+        block(in + r * is + c * (bytes), is, out + c * os + r * (bytes), os, (extent){N, N, false});           \
+  }                                                                                                            \
+  static void name##_columns(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {  \
+    int64_t r = 0, whole = OX_MIN(rows_to_read(is, rows, cols * (bytes), (N) * (bytes)), rows) / (N) * (N);    \
+    for (; r < whole; r += (N)) block(in + r * is, is, out + r * (bytes), os, (extent){N, cols, false});       \
+    for (; r + (N) <= rows; r += (N)) block(in + r * is, is, out + r * (bytes), os, (extent){N, cols, true});  \
+  }                                                                                                            \
+  static void name##_rows(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {     \
+    int64_t c = 0;                                                                                             \
+    for (; c + (N) <= cols; c += (N)) block(in + c * (bytes), is, out + c * os, os, (extent){rows, N, false}); \
+    if (c < cols) block(in + c * (bytes), is, out + c * os, os, (extent){rows, cols - c, true});               \
+  }                                                                                                            \
+  static void name(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {            \
+    enum { L = 64 / (bytes) };                                                                                 \
+    int64_t full_r = rows / (N) * (N), full_c = cols / (N) * (N);                                              \
+    for (int64_t r = 0; r < full_r; r += L)                                                                    \
+      for (int64_t c = 0; c < full_c; c += L)                                                                  \
+        name##_blocks(in + r * is + c * (bytes), is, out + c * os + r * (bytes), os, OX_MIN(L, full_r - r),    \
+                      OX_MIN(L, full_c - c));                                                                  \
+    if (cols - full_c > (FEW))                                                                                 \
+      name##_columns(in + full_c * (bytes), is, out + full_c * os, os, full_r, cols - full_c);                 \
+    else                                                                                                       \
+      transpose_edge(in + full_c * (bytes), is, out + full_c * os, os, full_r, cols - full_c, bytes);          \
+    if (rows - full_r > (FEW))                                                                                 \
+      name##_rows(in + full_r * is, is, out + full_r * (bytes), os, rows - full_r, cols);                      \
+    else                                                                                                       \
+      transpose_edge(in + full_r * is, is, out + full_r * (bytes), os, rows - full_r, cols, bytes);            \
   }
 
-TRANSPOSE_BLOCKS(transpose_u8, 1, 16, block_u8)
-TRANSPOSE_BLOCKS(transpose_u16, 2, 8, block_u16)
-TRANSPOSE_BLOCKS(transpose_u32, 4, 8, block_u32)
-TRANSPOSE_BLOCKS(transpose_u64, 8, 4, block_u64)
+TRANSPOSE_BLOCKS(transpose_u8, 1, 16, 3, block_u8)
+TRANSPOSE_BLOCKS(transpose_u16, 2, 8, 2, block_u16)
+TRANSPOSE_BLOCKS(transpose_u32, 4, 8, 1, block_u32)
+TRANSPOSE_BLOCKS(transpose_u64, 8, 4, 1, block_u64)
 
 /* Three rows of 4-byte elements woven into one (planes to pixels): each output vector takes lanes of all three. */
 static int64_t weave3(const char *in, int64_t is, char *out, int64_t cols) {
