@@ -4,6 +4,7 @@
 
 #include "base/cksize.h"
 #include "kern/quant/convert.h"
+#include "kern/reduce/reduce.h"
 #include "ops/move/deferred.h"
 #include "ops/move/scatter_reduce.h"
 #include "ops/shared/conv_node.h"
@@ -71,68 +72,110 @@ static int64_t pixel_of(const geometry *g, int64_t tap, int64_t blk) {
   return inside ? to : -1;
 }
 
-/* y[i * step] += x[i], four at a time, which compilers turn into vectors. */
-static void add_floats(double *restrict y, int64_t step, const float *restrict x, int64_t n) {
-  enum { SOME = 4 };
-  int64_t i = 0;
-  for (; step == 1 && i + SOME <= n; i += SOME)
-    for (int k = 0; k < SOME; k++) y[i + k] += (double)x[i + k];
-  for (; i < n; i++) y[i * step] += (double)x[i];
+/* Sums are kept in double, and the pixels of a line that lie |stride| apart side by side, since blocks add to these. */
+typedef struct sums {
+  double *y;
+  int64_t step, wide, line; /* the stride, pixels that lie so far apart, and doubles of a whole line */
+} sums;
+
+static sums sums_of(const geometry *g, double *y) {
+  int last = g->w.axes - 1;
+  int64_t step = OX_MIN(g->w.stride[last], g->image[last]), wide = OX_CEIL_DIV(g->image[last], step);
+  return (sums){y, step, wide, step * wide};
 }
 
-/* The same of the elements from |at| on. */
-static void add_run(const ox_kernel_ctx *c, double *y, int64_t step, int64_t at, int64_t n) {
+/* The sums and, if they are out of order, what becomes of them; 0: too many. */
+static size_t sums_bytes(const geometry *g) {
+  sums s = sums_of(g, NULL);
+  int64_t n;
+  size_t bytes;
+  if (!ox_mul_i64_ok(g->pixels / g->image[g->w.axes - 1], s.line, &n)) return 0;
+  return ox_mul_ok((size_t)n, s.step > 1 ? 2 * sizeof(double) : sizeof(double), &bytes) ? bytes : 0;
+}
+
+/* |lines| lines of n elements, from element |at| on and |pitch| apart, onto lines |step| apart. */
+static void add_lines(const ox_kernel_ctx *c, double *y, int64_t step, int64_t at, int64_t pitch, int64_t lines,
+                      int64_t n) {
   enum { SOME = 256 };
   const ox_tensor *x = c->in[X];
   double block[SOME];
   if (x->dtype == OX_F32) {
-    add_floats(y, step, (const float *)x->data + at, n);
+    ox_reduce_select(c->isa)->add_lines(y, (size_t)step, (const float *)x->data + at, (size_t)pitch, (size_t)lines,
+                                        (size_t)n);
     return;
   }
-  for (int64_t done = 0; done < n; done += SOME, y += SOME * step) {
-    int64_t m = OX_MIN(n - done, SOME);
-    ox_convert_select(c->isa)->load_f64[x->dtype](x->data, (size_t)(at + done), (size_t)m, block);
-    for (int64_t i = 0; i < m; i++) y[i * step] += block[i];
-  }
+  for (; lines > 0; lines--, y += step, at += pitch)
+    for (int64_t done = 0; done < n; done += SOME) {
+      int64_t m = OX_MIN(n - done, SOME);
+      ox_convert_select(c->isa)->load_f64[x->dtype](x->data, (size_t)(at + done), (size_t)m, block);
+      for (int64_t i = 0; i < m; i++) y[done + i] += block[i];
+    }
 }
 
-/* A walk over the lines of blocks in order: the pixel of the image each adds to through one tap. */
+/* Blocks [begin, end) of an axis whose first one adds at |first| are inside. */
+static ox_range inside_of(const geometry *g, int a, int64_t first) {
+  int64_t step = g->w.stride[a], wide = g->image[a];
+  return (ox_range){first < 0 ? OX_CEIL_DIV(-first, step) : 0,
+                    first < wide ? OX_MIN(OX_CEIL_DIV(wide - first, step), g->count[a]) : 0};
+}
+
+/* A walk over the planes of blocks, of the last two axes, in order. */
 typedef struct walk {
-  int64_t block[OX_SPATIAL_AXES],
-      first[OX_SPATIAL_AXES]; /* of an axis; where its block 0 adds, in the padding or not */
+  int64_t block[OX_SPATIAL_AXES], first[OX_SPATIAL_AXES]; /* first: where block 0 adds, in the padding or not */
 } walk;
 
-/* The line of the image, in pixels from its beginning; -1: in the padding. Goes on to the next one. */
+/* The plane of the image, in lines from its beginning; -1: in the padding. Goes on to the next one. */
 static int64_t walk_on(const geometry *g, walk *w) {
-  int64_t to = 0, pitch = g->image[g->w.axes - 1];
+  int64_t to = 0, pitch = g->w.axes > 1 ? g->image[g->w.axes - 2] : 1;
   bool inside = true;
-  for (int a = g->w.axes - 1; a-- > 0; pitch *= g->image[a]) {
+  for (int a = g->w.axes - 2; a-- > 0; pitch *= g->image[a]) {
     int64_t i = w->first[a] + w->block[a] * g->w.stride[a];
     inside &= i >= 0 && i < g->image[a];
     to += i * pitch;
   }
-  for (int a = g->w.axes - 1; a-- > 0 && ++w->block[a] == g->count[a];) w->block[a] = 0;
+  for (int a = g->w.axes - 2; a-- > 0 && ++w->block[a] == g->count[a];) w->block[a] = 0;
   return inside ? to : -1;
+}
+
+/* What tap |t| adds; its elements begin at |at|. */
+static void add_tap(const ox_kernel_ctx *c, const geometry *g, const sums *s, int64_t t, int64_t at) {
+  int last = g->w.axes - 1, high = last - 1;
+  walk w = {{0}, {0}};
+  for (int64_t a = last, tap = t; a >= 0; tap /= g->w.kernel[a--])
+    w.first[a] = tap % g->w.kernel[a] * g->w.dilation[a] - g->w.pad_lo[a];
+  ox_range x = inside_of(g, last, w.first[last]), y = {0, 1};
+  if (last > 0) y = inside_of(g, high, w.first[high]);
+  if (x.begin >= x.end || y.begin >= y.end) return;
+  int64_t n = g->count[last], lines = last > 0 ? g->count[high] : 1, down = last > 0 ? g->w.stride[high] : 1;
+  int64_t column = w.first[last] + x.begin * g->w.stride[last]; /* inside; the next ones lie a stride apart */
+  for (int64_t p = 0; p < g->blocks; p += n * lines) {
+    int64_t to = walk_on(g, &w);
+    if (to < 0) continue;
+    if (last > 0) to += w.first[high] + y.begin * down;
+    add_lines(c, s->y + to * s->line + column % s->step * s->wide + column / s->step, down * s->line,
+              at + p + y.begin * n + x.begin, n, y.end - y.begin, x.end - x.begin);
+  }
 }
 
 /* Floats, summed in double. */
 static void sum_plane(const ox_kernel_ctx *c, const geometry *g, int64_t plane, double *y) {
-  int last = g->w.axes - 1;
-  int64_t n = g->count[last], step = g->w.stride[last], wide = g->image[last], at = plane * g->taps * g->blocks;
-  memset(y, 0, (size_t)g->pixels * sizeof *y);
-  for (int64_t t = 0; t < g->taps && g->blocks > 0; t++) {
-    walk w = {{0}, {0}};
-    for (int64_t a = last, tap = t; a >= 0; tap /= g->w.kernel[a--])
-      w.first[a] = tap % g->w.kernel[a] * g->w.dilation[a] - g->w.pad_lo[a];
-    int64_t first = w.first[last], begin = first < 0 ? OX_CEIL_DIV(-first, step) : 0;
-    int64_t end = first < wide ? OX_MIN(OX_CEIL_DIV(wide - first, step), n) : 0;
-    for (int64_t line = 0; line < g->blocks; line += n, at += n) {
-      int64_t to = walk_on(g, &w);
-      if (to >= 0 && begin < end) add_run(c, y + to + first + begin * step, step, at + begin, end - begin);
-    }
+  const ox_convert *cv = ox_convert_select(c->isa);
+  uint32_t dtype = c->out[0]->dtype;
+  int64_t wide = g->image[g->w.axes - 1], lines = g->pixels / wide, at = plane * g->pixels;
+  sums s = sums_of(g, y);
+  memset(y, 0, (size_t)(lines * s.line) * sizeof *y);
+  for (int64_t t = 0; t < g->taps && g->blocks > 0; t++) add_tap(c, g, &s, t, (plane * g->taps + t) * g->blocks);
+  if (s.step == 1) {
+    cv->store_f64[dtype](y, c->out[0]->data, (size_t)at, (size_t)g->pixels, NULL);
+    return;
   }
-  ox_convert_select(c->isa)->store_f64[c->out[0]->dtype](y, c->out[0]->data, (size_t)(plane * g->pixels),
-                                                         (size_t)g->pixels, NULL);
+  int64_t e = (int64_t)ox_dtype_bits(dtype) / 8, whole = wide / s.step;
+  char *from = (char *)(y + lines * s.line), *to = (char *)c->out[0]->data + at * e;
+  cv->store_f64[dtype](y, from, 0, (size_t)(lines * s.line), NULL);
+  for (int64_t i = 0; i < lines; i++, from += s.line * e, to += wide * e) {
+    ox_transpose_select(e, c->isa)(from, s.wide * e, to, s.step * e, s.step, whole);
+    ox_copy_lines(from + whole * e, s.wide * e, to + whole * s.step * e, e, wide - whole * s.step, e);
+  }
 }
 
 /* Other types, summed as ScatterElements would. */
@@ -167,15 +210,16 @@ static bool is_move(const geometry *g) {
   return 2 * g->w.axes < OX_MOVE_DIMS;
 }
 
-/* Planes, taps, blocks: those of an axis are its inner and outer pixels. */
+/* In the order of the image: planes, and of each axis blocks and taps, its outer and inner pixels. */
 static void plan_move(const geometry *g, int64_t elem, ox_move *m) {
-  ox_region r = {.rank = 2 * g->w.axes + 1, .dim = {g->batch * g->channels}, .os = {g->pixels}};
-  int64_t pitch = 1, step = 1;
-  for (int a = g->w.axes; a > 0; pitch *= g->image[--a]) {
-    r.dim[a] = g->w.kernel[a - 1], r.os[a] = pitch;
-    r.dim[a + g->w.axes] = g->count[a - 1], r.os[a + g->w.axes] = pitch * g->w.stride[a - 1];
+  ox_region r = {
+      .rank = 2 * g->w.axes + 1, .dim = {g->batch * g->channels}, .is = {g->taps * g->blocks}, .os = {g->pixels}};
+  int64_t pitch = 1, block = 1, tap = g->blocks;
+  for (int a = g->w.axes; a-- > 0; pitch *= g->image[a], block *= g->count[a], tap *= g->w.kernel[a]) {
+    int outer = 2 * a + 1, inner = outer + 1;
+    r.dim[outer] = g->count[a], r.is[outer] = block, r.os[outer] = pitch * g->w.stride[a];
+    r.dim[inner] = g->w.kernel[a], r.is[inner] = tap, r.os[inner] = pitch;
   }
-  for (int d = r.rank - 1; d >= 0; d--) r.is[d] = step, step *= r.dim[d];
   ox_move_init(m, elem, &r);
 }
 
@@ -189,7 +233,6 @@ typedef struct col_prep {
 
 static ox_status *prepare(ox_kernel_ctx *c) {
   col_prep *p;
-  size_t bytes;
   if (!ox_shape_known(&c->out[0]->shape) || !c->in[IMAGE]->data || !c->in[BLOCK]->data ||
       !(OX_BIT(c->in[X]->dtype) & OX_T_FLOAT))
     return ox_ctx_plan(c, 1, 0);
@@ -202,8 +245,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     p->tiles = ox_move_tiles(p->move.total_bytes, p->move.units);
     return ox_ctx_plan(c, p->tiles, 0);
   }
-  if (!ox_mul_ok((size_t)p->g.pixels, sizeof(double), &bytes)) return ox_fail(OX_LIMIT, "Col2Im: too large");
-  return ox_ctx_plan(c, p->tiles, bytes);
+  size_t bytes = sums_bytes(&p->g);
+  return bytes ? ox_ctx_plan(c, p->tiles, bytes) : ox_fail(OX_LIMIT, "Col2Im: too large");
 }
 
 static ox_status *run_planned(const ox_kernel_ctx *c, const col_prep *p, ox_range tiles, double *plane) {
@@ -232,8 +275,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     for (int64_t i = 0; i < g.batch * g.channels; i++) OX_TRY(add_plane_exactly(c, &g, i, add));
     return NULL;
   }
-  size_t bytes;
-  double *plane = ox_mul_ok((size_t)g.pixels, sizeof *plane, &bytes) ? ox_ctx_run_alloc(c, bytes) : NULL;
+  size_t bytes = sums_bytes(&g);
+  double *plane = bytes ? ox_ctx_run_alloc(c, bytes) : NULL;
   if (!plane) return ox_oom();
   for (int64_t i = 0; i < g.batch * g.channels && !ox_ctx_stopped(c); i++) sum_plane(c, &g, i, plane);
   return NULL;

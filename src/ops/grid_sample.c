@@ -305,19 +305,44 @@ static double evenly(int64_t i, int64_t n, bool align_corners) {
   return -1 + (2 * (double)i + 1) / (double)n;
 }
 
-/* One line of points along the last axis, whose coordinates are |x|, the others' in v[1] ... v[axes]. */
+/* y = x + each of |some| coordinates in turn, a dozen at a time, which compilers turn into vectors. */
+#define ADD_IN_TURN(name, T)                                                         \
+  static void name(const double *x, const double *some, int axes, int64_t n, T *y) { \
+    enum { DOZEN = 12 }; /* of pairs and of triples */                               \
+    double each[DOZEN];                                                              \
+    int64_t i = 0;                                                                   \
+    for (int k = 0; k < DOZEN; k++) each[k] = some[k % axes];                        \
+    for (; i + DOZEN <= n; i += DOZEN)                                               \
+      for (int k = 0; k < DOZEN; k++) y[i + k] = (T)(x[i + k] + each[k]);            \
+    for (int k = 0; i < n; i++, k++) y[i] = (T)(x[i] + each[k]);                     \
+  }
+ADD_IN_TURN(add_f32, float)
+ADD_IN_TURN(add_f64, double)
+
+/* One line of points along the last axis: its share is in |x|, the others' coordinates in v[1] ... v[axes]. */
 static void affine_line(const ox_kernel_ctx *c, const double *m, int axes, const double *v, const double *x, int64_t n,
                         int64_t to) {
-  enum { BLOCK = 128 };
-  double rest[3] = {0}, block[BLOCK * 3];
+  enum { BLOCK = 384 };
+  uint32_t dtype = c->out[0]->dtype;
+  double rest[3] = {0}, block[BLOCK];
   for (int r = 0; r < axes; r++)
     for (int k = 1; k <= axes; k++) rest[r] += m[r * (axes + 1) + k] * v[k];
-  for (int64_t i = 0; i < n; i += BLOCK) {
-    int64_t some = OX_MIN(n - i, BLOCK);
-    for (int r = 0; r < axes; r++)
-      for (int64_t j = 0; j < some; j++) block[j * axes + r] = m[r * (axes + 1)] * x[i + j] + rest[r];
-    ox_convert_select(c->isa)->store_f64[c->out[0]->dtype](block, c->out[0]->data, (size_t)(to + i * axes),
-                                                           (size_t)(some * axes), NULL);
+  if (dtype == OX_F32) {
+    add_f32(x, rest, axes, n * axes, (float *)c->out[0]->data + to);
+    return;
+  }
+  for (int64_t i = 0; i < n * axes; i += BLOCK) {
+    int64_t some = OX_MIN(n * axes - i, BLOCK);
+    add_f64(x + i, rest, axes, some, block);
+    ox_convert_select(c->isa)->store_f64[dtype](block, c->out[0]->data, (size_t)(to + i), (size_t)some, NULL);
+  }
+}
+
+/* What coordinates along the last axis add to a line's points. */
+static void affine_shares(const double *m, int axes, int64_t width, bool align, double *x) {
+  for (int64_t j = 0; j < width; j++) {
+    double at = evenly(j, width, align);
+    for (int r = 0; r < axes; r++) x[j * axes + r] = m[r * (axes + 1)] * at;
   }
 }
 
@@ -342,13 +367,15 @@ static ox_status *run_affine(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
     return ox_fail(OX_SHAPE_MISMATCH, "AffineGrid: theta must be [%lld,%d,%d]", (long long)y.dim[0], axes, axes + 1);
   int64_t width = y.dim[axes], lines = ox_shape_span(&y, 1, axes);
   if (ox_shape_count(&y) == 0) return NULL;
-  double m[12], v[4], *x = ox_ctx_run_alloc(c, (size_t)width * sizeof *x);
+  double m[12], v[4], *x = ox_ctx_run_alloc(c, (size_t)(width * axes) * sizeof *x);
   if (!x) return ox_oom();
-  for (int64_t j = 0; j < width; j++) x[j] = evenly(j, width, align);
   for (int64_t i = 0; i < y.dim[0] * lines; i++) {
-    cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)(i / lines * axes * (axes + 1)), (size_t)(axes * (axes + 1)),
-                                  m);
     int64_t at = i % lines;
+    if (at == 0) { /* another image */
+      cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)(i / lines * axes * (axes + 1)),
+                                    (size_t)(axes * (axes + 1)), m);
+      affine_shares(m, axes, width, align, x);
+    }
     for (int a = axes - 1; a-- > 0; at /= y.dim[a + 1])
       v[axes - 1 - a] = evenly(at % y.dim[a + 1], y.dim[a + 1], align);
     v[axes] = 1;

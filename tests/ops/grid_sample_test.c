@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/grid_sample_test.c - GridSample of float64 against sums over all pixels in long double; of types without a
- * middle. */
+ * middle. AffineGrid. */
 #include <math.h>
 #include <string.h>
 
@@ -8,6 +8,7 @@
 #include "support/check.h"
 #include "support/levels.h"
 #include "support/one_node.h"
+#include "support/typed.h"
 
 enum { H = 4, W = 5, POINTS = 6 };
 
@@ -177,12 +178,56 @@ static void test_complex_numbers_are_sampled_by_parts(void **state) {
   one_node_deinit(&n);
 }
 
+/* ---- AffineGrid ---- */
+
+/* Two images of |width| x |height| (x |depth|, if it is not 0), with a size that is known before the run or comes then.
+ */
+static void grid_of(uint32_t dtype, int64_t depth, int64_t height, int64_t width, bool align, bool known) {
+  int axes = depth ? 3 : 2;
+  int64_t size[] = {2, 1, height, width, 0};
+  if (depth) size[2] = depth, size[3] = height, size[4] = width;
+  one_node n;
+  one_node_init(&n, "", "AffineGrid", 20, 1);
+  one_node_int(&n, "align_corners", align);
+  const ox_tensor *m = typed_input(&n, dtype, 3, (int64_t[]){2, axes, axes + 1}, 2);
+  (known ? one_node_const : one_node_input)(&n, OX_I64, 1, (int64_t[]){axes + 2}, size);
+  CHECK_OK(one_node_run(&n));
+  const int64_t *dims = size + 2; /* the last axis is the first coordinate */
+  int64_t points = OX_MAX(depth, 1) * height * width;
+  for (int64_t i = 0; i < 2 * points; i++) {
+    double at[4] = {0};
+    int64_t rest = i % points;
+    for (int a = axes - 1; a >= 0; rest /= dims[a--]) {
+      double k = (double)(rest % dims[a]), many = (double)dims[a];
+      at[axes - 1 - a] = align ? dims[a] > 1 ? 2 * k / (many - 1) - 1 : -1 : (2 * k + 1) / many - 1;
+    }
+    at[axes] = 1;
+    for (int r = 0; r < axes; r++) {
+      double want = 0;
+      for (int k = 0; k <= axes; k++) want += typed_at(m, (i / points * axes + r) * (axes + 1) + k) * at[k];
+      typed_near(&n.out[0], i * axes + r, want, 2);
+    }
+  }
+  one_node_deinit(&n);
+}
+
+static void test_affine_grids(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_F32, OX_F64, OX_F16, OX_BF16};
+  static const int64_t widths[] = {1, 2, 5, 6, 7, 12, 13, 64, 129, 200};
+  for (size_t t = 0; t < OX_COUNT(types); t++)
+    for (size_t w = 0; w < OX_COUNT(widths); w++)
+      for (int how = 0; how < 8; how++) grid_of(types[t], how & 4 ? 2 : 0, 3, widths[w], how & 1, how & 2);
+  grid_of(OX_F32, 0, 1, 1, true, true);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_float64_is_sampled_in_double),
       cmocka_unit_test(test_floats_are_those_of_doubles),
       cmocka_unit_test(test_nearest_copies_any_type),
       cmocka_unit_test(test_nearest_of_planes),
+      cmocka_unit_test(test_affine_grids),
       cmocka_unit_test(test_complex_numbers_are_sampled_by_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,8 +120,8 @@ TRANSPOSE_BLOCKS(transpose_u64, 8, 4, 1, block_u64)
 static int64_t weave3(const char *in, int64_t is, char *out, int64_t cols) {
   const __m256i lane[3] = {_mm256_setr_epi32(0, 0, 0, 1, 1, 1, 2, 2), _mm256_setr_epi32(2, 3, 3, 3, 4, 4, 4, 5),
                            _mm256_setr_epi32(5, 5, 6, 6, 6, 7, 7, 7)};
-  int64_t c = 0;
-  for (; c + 8 <= cols; c += 8) {
+  if (cols < 8) return 0;
+  EACH_SOME(c, cols, 8) {
     __m256 a = load256(in + c * 4), b = load256(in + is + c * 4), d = load256(in + 2 * is + c * 4), p, q, r;
 #define WOVEN(k, first, second)                                                       \
   p = _mm256_permutevar8x32_ps(a, lane[k]), q = _mm256_permutevar8x32_ps(b, lane[k]); \
@@ -132,15 +132,15 @@ static int64_t weave3(const char *in, int64_t is, char *out, int64_t cols) {
     WOVEN(2, 0x24, 0x49);
 #undef WOVEN
   }
-  return c;
+  return cols;
 }
 
 /* The reverse: one row of triples into three rows. */
 static int64_t unweave3(const char *in, char *out, int64_t os, int64_t rows) {
   const __m256i lane[3] = {_mm256_setr_epi32(0, 3, 6, 1, 4, 7, 2, 5), _mm256_setr_epi32(1, 4, 7, 2, 5, 0, 3, 6),
                            _mm256_setr_epi32(2, 5, 0, 3, 6, 1, 4, 7)};
-  int64_t r = 0;
-  for (; r + 8 <= rows; r += 8) {
+  if (rows < 8) return 0;
+  EACH_SOME(r, rows, 8) {
     __m256 x = load256(in + r * 12), y = load256(in + r * 12 + 32), z = load256(in + r * 12 + 64);
 #define UNWOVEN(k, from_y, from_z) \
   store256(out + (k)*os + r * 4,   \
@@ -150,7 +150,7 @@ static int64_t unweave3(const char *in, char *out, int64_t os, int64_t rows) {
     UNWOVEN(2, 0x49, 0x92);
 #undef UNWOVEN
   }
-  return r;
+  return rows;
 }
 
 /* Rows or columns of a few elements: what the loops leave is done one by one. */
@@ -187,8 +187,8 @@ void ox_transpose_u16__avx2(const char *in, int64_t is, char *out, int64_t os, i
 
 /* Three rows of 8-byte elements: lanes of the first, second and third that each output vector takes. */
 static int64_t weave3_u64(const char *in, int64_t is, char *out, int64_t cols) {
-  int64_t c = 0;
-  for (; c + 4 <= cols; c += 4) {
+  if (cols < 4) return 0;
+  EACH_SOME(c, cols, 4) {
     __m256d a = _mm256_castps_pd(load256(in + c * 8)), b = _mm256_castps_pd(load256(in + is + c * 8));
     __m256d d = _mm256_castps_pd(load256(in + 2 * is + c * 8)), p, q, r;
 #define WOVEN(k, of_a, of_b, of_d, first, second)                                                             \
@@ -199,12 +199,12 @@ static int64_t weave3_u64(const char *in, int64_t is, char *out, int64_t cols) {
     WOVEN(2, 0x0c, 0x30, 0xc2, 2, 4);
 #undef WOVEN
   }
-  return c;
+  return cols;
 }
 
 static int64_t unweave3_u64(const char *in, char *out, int64_t os, int64_t rows) {
-  int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) {
+  if (rows < 4) return 0;
+  EACH_SOME(r, rows, 4) {
     __m256d x = _mm256_castps_pd(load256(in + r * 24)), y = _mm256_castps_pd(load256(in + r * 24 + 32));
     __m256d z = _mm256_castps_pd(load256(in + r * 24 + 64));
 #define UNWOVEN(k, from_y, from_z, order) \
@@ -215,7 +215,7 @@ static int64_t unweave3_u64(const char *in, char *out, int64_t os, int64_t rows)
     UNWOVEN(2, 2, 9, 0xc6);
 #undef UNWOVEN
   }
-  return r;
+  return rows;
 }
 
 void ox_transpose_u64__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
@@ -233,24 +233,24 @@ void ox_transpose_u64__avx2(const char *in, int64_t is, char *out, int64_t os, i
 
 /* Pairs of 4-byte elements: two rows into one, and back. */
 static int64_t weave2(const char *in, int64_t is, char *out, int64_t cols) {
-  int64_t c = 0;
-  for (; c + 8 <= cols; c += 8) {
+  if (cols < 8) return 0;
+  EACH_SOME(c, cols, 8) {
     __m256 a = load256(in + c * 4), b = load256(in + is + c * 4);
     __m256 p = _mm256_unpacklo_ps(a, b), q = _mm256_unpackhi_ps(a, b);
     store256(out + c * 8, _mm256_permute2f128_ps(p, q, 0x20));
     store256(out + c * 8 + 32, _mm256_permute2f128_ps(p, q, 0x31));
   }
-  return c;
+  return cols;
 }
 
 static int64_t unweave2(const char *in, char *out, int64_t os, int64_t rows) {
-  int64_t r = 0;
-  for (; r + 8 <= rows; r += 8) {
+  if (rows < 8) return 0;
+  EACH_SOME(r, rows, 8) {
     __m256 x = load256(in + r * 8), y = load256(in + r * 8 + 32);
     __m256 p = _mm256_permute2f128_ps(x, y, 0x20), q = _mm256_permute2f128_ps(x, y, 0x31);
     store256(out + r * 4, _mm256_shuffle_ps(p, q, 0x88)), store256(out + os + r * 4, _mm256_shuffle_ps(p, q, 0xdd));
   }
-  return r;
+  return rows;
 }
 
 /* 4 x 4 of them. */
@@ -263,15 +263,15 @@ OX_INLINE void block_4x4(const char *in, int64_t is, char *out, int64_t os) {
 }
 
 static int64_t weave4(const char *in, int64_t is, char *out, int64_t os, int64_t cols) {
-  int64_t c = 0;
-  for (; c + 4 <= cols; c += 4) block_4x4(in + c * 4, is, out + c * os, os);
-  return c;
+  if (cols < 4) return 0;
+  EACH_SOME(c, cols, 4) block_4x4(in + c * 4, is, out + c * os, os);
+  return cols;
 }
 
 static int64_t unweave4(const char *in, int64_t is, char *out, int64_t os, int64_t rows) {
-  int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) block_4x4(in + r * is, is, out + r * 4, os);
-  return r;
+  if (rows < 4) return 0;
+  EACH_SOME(r, rows, 4) block_4x4(in + r * is, is, out + r * 4, os);
+  return rows;
 }
 
 void ox_transpose_u32__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/move/transpose_few_avx2.h - two, three and four rows of elements of |e| bytes, 1 or 2, woven into one, and back.
- * Each returns how far it came. */
+ * Each returns how far it came: all of them, or nowhere where a vector is too long. */
 #ifndef OX_KERN_MOVE_TRANSPOSE_FEW_AVX2_H
 #define OX_KERN_MOVE_TRANSPOSE_FEW_AVX2_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 
 #include "base/macros.h"
 
 OX_INLINE __m128i load128(const char *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 OX_INLINE void store128(char *p, __m128i v) { _mm_storeu_si128((__m128i *)(void *)p, v); }
+
+/* Steps over n >= |step| elements; the last one begins early enough to end with them. */
+#define EACH_SOME(i, n, step) \
+  for (int64_t i##_ = 0, i; i##_ < (n) && (i = OX_MIN(i##_, (n) - (step)), true); i##_ += (step))
 
 /* ---- three ---- */
 /* Pixels of 3 elements of |e| bytes, 48 bytes a time: byte i of plane k is byte i % e of element 3 (i / e) + k; -1
@@ -22,8 +27,8 @@ OX_INLINE int64_t unweave3_narrow(const char *in, char *out, int64_t os, int64_t
         int at = (3 * (i / e) + k) * e + i % e - 16 * third;
         take[k][third][i] = (int8_t)(at >= 0 && at < 16 ? at : -1);
       }
-  int64_t r = 0;
-  for (; r + 16 / e <= rows; r += 16 / e) {
+  if (rows < 16 / e) return 0;
+  EACH_SOME(r, rows, 16 / e) {
     __m128i a = load128(in + 3 * r * e), b = load128(in + 3 * r * e + 16), c = load128(in + 3 * r * e + 32);
     OX_UNROLL for (int k = 0; k < 3; k++) {
       __m128i x = _mm_shuffle_epi8(a, load128((const char *)take[k][0]));
@@ -31,7 +36,7 @@ OX_INLINE int64_t unweave3_narrow(const char *in, char *out, int64_t os, int64_t
       store128(out + k * os + r * e, _mm_or_si128(x, _mm_shuffle_epi8(c, load128((const char *)take[k][2]))));
     }
   }
-  return r;
+  return rows;
 }
 
 /* The reverse: byte g of the 48 is byte g % e of element g / e, which is of plane g / e % 3. */
@@ -43,8 +48,8 @@ OX_INLINE int64_t weave3_narrow(const char *in, int64_t is, char *out, int64_t c
         int g = 16 * t + j, element = g / e;
         take[t][k][j] = (int8_t)(element % 3 == k ? element / 3 * e + g % e : -1);
       }
-  int64_t c = 0;
-  for (; c + 16 / e <= cols; c += 16 / e) {
+  if (cols < 16 / e) return 0;
+  EACH_SOME(c, cols, 16 / e) {
     __m128i a = load128(in + c * e), b = load128(in + is + c * e), d = load128(in + 2 * is + c * e);
     OX_UNROLL for (int t = 0; t < 3; t++) {
       __m128i x = _mm_shuffle_epi8(a, load128((const char *)take[t][0]));
@@ -52,30 +57,30 @@ OX_INLINE int64_t weave3_narrow(const char *in, int64_t is, char *out, int64_t c
       store128(out + 3 * c * e + 16 * t, _mm_or_si128(x, _mm_shuffle_epi8(d, load128((const char *)take[t][2]))));
     }
   }
-  return c;
+  return cols;
 }
 
 /* ---- two ---- */
 OX_INLINE int64_t weave2_narrow(const char *in, int64_t is, char *out, int64_t cols, int e) {
-  int64_t c = 0;
-  for (; c + 16 / e <= cols; c += 16 / e) {
+  if (cols < 16 / e) return 0;
+  EACH_SOME(c, cols, 16 / e) {
     __m128i a = load128(in + c * e), b = load128(in + is + c * e);
     store128(out + 2 * c * e, e == 1 ? _mm_unpacklo_epi8(a, b) : _mm_unpacklo_epi16(a, b));
     store128(out + 2 * c * e + 16, e == 1 ? _mm_unpackhi_epi8(a, b) : _mm_unpackhi_epi16(a, b));
   }
-  return c;
+  return cols;
 }
 
 OX_INLINE int64_t unweave2_narrow(const char *in, char *out, int64_t os, int64_t rows, int e) {
   const __m128i apart = e == 1 ? _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)
                                : _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
-  int64_t r = 0;
-  for (; r + 16 / e <= rows; r += 16 / e) {
+  if (rows < 16 / e) return 0;
+  EACH_SOME(r, rows, 16 / e) {
     __m128i a = _mm_shuffle_epi8(load128(in + 2 * r * e), apart);
     __m128i b = _mm_shuffle_epi8(load128(in + 2 * r * e + 16), apart);
     store128(out + r * e, _mm_unpacklo_epi64(a, b)), store128(out + os + r * e, _mm_unpackhi_epi64(a, b));
   }
-  return r;
+  return rows;
 }
 
 /* ---- four: the elements of a vector are sorted by row into words of 4 bytes, which are a square of four vectors ----
@@ -97,26 +102,26 @@ OX_INLINE __m128i fours_together(int e) {
 
 OX_INLINE int64_t weave4_narrow(const char *in, int64_t is, char *out, int64_t cols, int e) {
   const __m128i order = fours_together(e);
-  int64_t c = 0;
-  for (; c + 16 / e <= cols; c += 16 / e) {
+  if (cols < 16 / e) return 0;
+  EACH_SOME(c, cols, 16 / e) {
     __m128i v[4];
     OX_UNROLL for (int k = 0; k < 4; k++) v[k] = load128(in + k * is + c * e);
     square_of_words(v);
     OX_UNROLL for (int k = 0; k < 4; k++) store128(out + 4 * c * e + 16 * k, _mm_shuffle_epi8(v[k], order));
   }
-  return c;
+  return cols;
 }
 
 OX_INLINE int64_t unweave4_narrow(const char *in, char *out, int64_t os, int64_t rows, int e) {
   const __m128i order = fours_apart(e);
-  int64_t r = 0;
-  for (; r + 16 / e <= rows; r += 16 / e) {
+  if (rows < 16 / e) return 0;
+  EACH_SOME(r, rows, 16 / e) {
     __m128i v[4];
     OX_UNROLL for (int k = 0; k < 4; k++) v[k] = _mm_shuffle_epi8(load128(in + 4 * r * e + 16 * k), order);
     square_of_words(v);
     OX_UNROLL for (int k = 0; k < 4; k++) store128(out + k * os + r * e, v[k]);
   }
-  return r;
+  return rows;
 }
 
 #endif

@@ -38,6 +38,8 @@ typedef struct ox_reduce_table {
   void (*column[OX_FOLD_COUNT])(float *acc, const float *x, size_t n, const float *shift, size_t rows, size_t pitch);
   /* acc[j] += the sum of x[r * OX_FOLD_LANES + j] over |rows| rows r: tensors in blocks of channels */
   void (*sum_lanes)(double *acc, const float *x, size_t rows);
+  /* acc[i * acc_pitch + j] += x[i * pitch + j] for |lines| lines of n elements */
+  void (*add_lines)(double *acc, size_t acc_pitch, const float *x, size_t pitch, size_t lines, size_t n);
   /* the first element above |bound| (below it, if |below|) or NaN; n if there is none */
   size_t (*next_beyond)(const float *x, size_t n, float bound, int below);
   /* where[j]: the row, of |rows| > 0, < 2^31 and |pitch| apart, that holds the largest (smallest) of column j: the

@@ -326,6 +326,7 @@ const ox_reduce_table REDUCE_NAME = {
     .row = BY_FOLD(row),
     .column = BY_FOLD(column),
     .sum_lanes = sum_lanes,
+    .add_lines = add_lines,
     .next_beyond = next_beyond,
     .arg_column = arg_column,
     .arg_row = arg_row,

@@ -35,6 +35,11 @@ SUM_F64(abs, fabs(v))
 SUM_F64(square, v *v)
 SUM_F64(exp, ox_f64_exp(v - shift))
 
+static void add_lines(double *acc, size_t acc_pitch, const float *x, size_t pitch, size_t lines, size_t n) {
+  for (; lines > 0; lines--, acc += acc_pitch, x += pitch)
+    OX_IVDEP for (size_t i = 0; i < n; i++) acc[i] += (double)x[i];
+}
+
 #define COLUMN_F64(name, next)                                                                 \
   static void column_f64_##name(double *acc, const double *x, size_t n, const double *shift) { \
     (void)shift;                                                                               \
