@@ -251,6 +251,11 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                     (size_t)(end - begin), (size_t)p->n);
     return NULL;
   }
+  if (t == OX_F32 && k == SOFTMAX && p->inner == 1 && (size_t)p->n <= table->rows_most) {
+    table->rows((const float *)c->in[0]->data + begin * p->n, (float *)c->out[0]->data + begin * p->n,
+                (size_t)(end - begin), (size_t)p->n);
+    return NULL;
+  }
   if (t == OX_F32 && k == HARDMAX && p->inner == 1) {
     hardmax_rows(c, p, begin, end);
     return NULL;

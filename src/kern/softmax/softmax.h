@@ -24,6 +24,9 @@ typedef struct ox_softmax_table {
   /* What log_row makes of rows one after the other, n <= log_most: their logarithms are taken together. */
   void (*log_rows)(const float *x, float *y, size_t rows, size_t n);
   size_t log_most;
+  /* What row makes of rows one after the other, n <= rows_most. */
+  void (*rows)(const float *x, float *y, size_t rows, size_t n);
+  size_t rows_most;
 } ox_softmax_table;
 
 const ox_softmax_table *ox_softmax_select(ox_isa have);

@@ -139,6 +139,63 @@ OX_INLINE void small_row(const float *x, float *y, size_t n, const size_t M) {
   vf32_store_n(y + (M - 1) * L, vf32_mul(v[M - 1], scale), rest);
 }
 
+/* Rows of M vectors, some at a time, so that they do not wait for their own maxima and sums: the same bits. */
+OX_INLINE void rows_of(const float *x, float *y, size_t rows, size_t n, const size_t M) {
+  const size_t SIDE = M <= 2 ? 4 : 2, rest = n - (M - 1) * L;
+  for (; rows >= SIDE; rows -= SIDE, x += SIDE * n, y += SIDE * n) {
+    vf32 v[4][8], sum[4], scale;
+    base b[4];
+    int direct = 0;
+    OX_UNROLL for (size_t s = 0; s < SIDE; s++) {
+      b[s] = base_of(vf32_hmax(load_small_row(x + s * n, n, M, v[s])));
+      direct |= b[s].direct, sum[s] = vf32_zero();
+    }
+    if (direct) { /* rare */
+      for (size_t s = 0; s < SIDE; s++) small_row(x + s * n, y + s * n, n, M);
+      continue;
+    }
+    OX_UNROLL for (size_t i = 0; i < M; i++) OX_UNROLL for (size_t s = 0; s < SIDE; s++) {
+      v[s][i] = exponential(v[s][i], &b[s], 0), sum[s] = vf32_add(sum[s], v[s][i]);
+    }
+    OX_UNROLL for (size_t s = 0; s < SIDE; s++) {
+      scale = vf32_splat(1.0f / vf32_sum(sum[s]));
+      OX_UNROLL for (size_t i = 0; i + 1 < M; i++) vf32_store(y + s * n + i * L, vf32_mul(v[s][i], scale));
+      vf32_store_n(y + s * n + (M - 1) * L, vf32_mul(v[s][M - 1], scale), rest);
+    }
+  }
+  for (; rows > 0; rows--, x += n, y += n) small_row(x, y, n, M);
+}
+
+static void some_rows(const float *x, float *y, size_t rows, size_t n) {
+#define OF(m) rows_of(x, y, rows, n, m)
+  switch ((n + L - 1) / L) {
+    case 1:
+      OF(1);
+      break;
+    case 2:
+      OF(2);
+      break;
+    case 3:
+      OF(3);
+      break;
+    case 4:
+      OF(4);
+      break;
+    case 5:
+      OF(5);
+      break;
+    case 6:
+      OF(6);
+      break;
+    case 7:
+      OF(7);
+      break;
+    default:
+      OF(8);
+  }
+#undef OF
+}
+
 /* The same for logarithms. The exponentials are those of long rows: alone in the sum, the largest is 1. */
 OX_INLINE void small_log_row(const float *x, float *y, size_t n, const size_t M) {
   vf32 v[8], sum = vf32_zero(), high = load_small_row(x, n, M, v);
@@ -289,5 +346,5 @@ static void short_rows(const float *x, float *y, size_t rows, size_t n, int is_l
     squares(x, y, rows, n, 0);
 }
 
-const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row, log_row,  long_row,
-                                       columns,       short_rows,  L,   log_rows, 8 * L};
+const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row,      log_row, long_row,  columns,
+                                       short_rows,    L,           log_rows, 8 * L,   some_rows, 8 * L};
