@@ -15,6 +15,7 @@ static const char *refuse(const od_node *n) {
   const char *why = od_refuse_type(n, x.rank < 0);
   if (why) return why;
   if (x.rank >= 0 && w.rank >= 0 && w.rank != x.rank) return REASON("weights of the input's rank", "{0}, {1}");
+  if (od_is_dequantized(n, 0) && (why = od_int8_conv_refuse(n, 1)) != NULL) return why;
   return od_window_refuse(n, OD_MAX(x.rank, w.rank) - 2);
 }
 

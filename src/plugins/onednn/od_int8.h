@@ -39,6 +39,8 @@ ox_status *od_int8_bias(od_builder *b, const od_int8 *q, uint32_t bias_value, bo
 
 /* Build a Conv, product or Add of integers with the chain after it. |*out_done| is false if the library has no fast
  * code for it; nothing has been built then. */
+/* Why a convolution of integers with weights at input |w_at| cannot be computed; NULL: it can. */
+const char *od_int8_conv_refuse(const od_node *n, size_t w_at);
 ox_status *od_int8_conv_build(od_builder *b, const od_node *n, const od_conv *c, const od_int8 *q, bool *out_done);
 ox_status *od_int8_product_build(od_builder *b, const od_node *n, const od_product *p, const od_int8 *q,
                                  const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *w_plain, bool *out_done);

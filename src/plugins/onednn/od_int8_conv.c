@@ -56,6 +56,17 @@ ox_status *od_int8_conv_build(od_builder *b, const od_node *n, const od_conv *c,
   return pd ? emit(b, c, q, od_in(n, 2), &chain, pd) : NULL;
 }
 
+/* Where groups of one channel over three spatial axes make 8 outputs in all, the library's sums are wrong if the input
+ * has a zero point: it blocks those weights by eight groups, and compensates for others. */
+const char *od_int8_conv_refuse(const od_node *n, size_t w_at) {
+  ox_shape w;
+  od_in_type(n, w_at, &w);
+  return w.rank == 5 && od_int(n, "group", 1) > 1 && w.dim[1] == 1
+             ? REASON("at most two spatial axes for groups of one channel of integers (the library is wrong else)",
+                      "{group}, {inputs}")
+             : NULL;
+}
+
 /* ---- QLinearConv ---- */
 
 static const char *read_quants(const od_node *n, od_quant *x, od_quant *w, od_quant *y) {
@@ -79,7 +90,8 @@ static const char *refuse(const od_node *n) {
   if (od_in(n, 8) != OD_NO_VALUE &&
       (!bias || bias->dtype != OX_I32 || bias->shape.rank != 1 || bias->shape.dim[0] != weights->shape.dim[0]))
     return REASON("a constant bias of int32, one for each output channel", "{8}");
-  return od_window_refuse(n, od_in_rank(n, 0) - 2);
+  why = od_int8_conv_refuse(n, 3);
+  return why ? why : od_window_refuse(n, od_in_rank(n, 0) - 2);
 }
 
 static ox_status *build(od_builder *b, const od_node *n) {
