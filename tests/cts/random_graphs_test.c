@@ -28,7 +28,9 @@ static const double half_noise = 3, half_rounding = 1.0 / 2048;
 /* Bytes: an element that is another one if sums are a little lower, or higher, where they become bytes, may be off by
  * two steps (one that goes on to bytes of smaller steps is two of theirs). All others are as exact as floats. Where
  * there are ties all over the place, they may be broken in any way; then no element is safe, and some have more
- * than one step that went the other way. */
+ * than one step that went the other way. A product of few terms makes more of it: one step before it is up to two of
+ * smaller bytes, and three of its result. The forms, which break ties in other ways, say how far that goes; twice as
+ * far is too far. */
 static const double byte_steps = 2, byte_steps_of_ties = 2.5;
 
 typedef struct {
@@ -155,11 +157,22 @@ static bool same_outputs(drawn *d, const char *how, const ep_outputs *want, cons
   return true;
 }
 
+/* How far the forms are from the nodes one by one, in any element. */
+static double spread_of(const wanted *w) {
+  double most = 0;
+  for (int k = 0; k < RANDOM_FORMS && w->form[k]; k++)
+    for (int64_t i = 0; i < ox_tensor_count(w->as_it_is); i++) most = fmax(most, distance(w->as_it_is, w->form[k], i));
+  return most;
+}
+
 static bool near_outputs(drawn *d, const attempt *a, const reference *ref, bool other, const ep_outputs *got) {
   assert_int_equal((other ? &ref->as_it_is.other : &ref->as_it_is.usual)->n, got->n);
   for (size_t i = 0; i < got->n; i++) {
     wanted w = wanted_of(d, ref, other, i, a->relative);
-    if (d->graph.has_ties) w.all_steps = byte_steps_of_ties * d->graph.quantum;
+    if (d->graph.has_ties) {
+      double base = byte_steps_of_ties * d->graph.quantum;
+      w.all_steps = fmin(fmax(base, spread_of(&w)), 2 * base);
+    }
     if (!is_near(d, a->how, i, &w, ox_value_get(got->value[i]))) return false;
   }
   return true;
