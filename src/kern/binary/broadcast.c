@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/binary/broadcast.c - merging dimensions, walking runs. */
+ * kern/binary/broadcast.c - merges dimensions and iterates over runs. */
 #include "kern/binary/broadcast.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ void ox_bcast_init(ox_bcast *b, const ox_shape *out, int n, const ox_shape *cons
   if (b->rank == 0) b->rank = 1, b->dim[0] = 1;
 }
 
-/* The run from output |at| within its innermost row. */
+/* Sets the run that begins at output |at|; it ends with its innermost row. */
 static void place(const ox_bcast *b, ox_bcast_run *r) {
   int last = b->rank - 1;
   for (int k = 0; k < b->n; k++) {
@@ -86,7 +86,7 @@ static void fill(const void *src, size_t size, int64_t n, void *dst) {
   }
 }
 
-/* Runs are short here: moves of a few elements without a call. */
+/* Runs are often short: a few elements are copied without a call. */
 #define MOVE(bytes, type)                                                      \
   case bytes:                                                                  \
     for (int64_t i = 0; i < n; i++) ((type *)dst)[i] = ((const type *)src)[i]; \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/binary/broadcast.h - how up to three operands broadcast to one output. Dimensions that are the same to all
- * operands are merged, so that the innermost one is as long as possible; in it an operand steps by 1 or stays.
- */
+ * kern/binary/broadcast.h - how up to three operands broadcast to one output. Dimensions in which all operands advance
+ * alike are merged, so that the innermost one is as long as possible; along it an operand's step is 1 or 0. */
 #ifndef OX_KERN_BINARY_BROADCAST_H
 #define OX_KERN_BINARY_BROADCAST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/dist/dist.c - picks the distances for an instruction set. */
+ * kern/dist/dist.c - selects the function for an instruction set. */
 #include "kern/dist/dist.h"
 
 ox_dist_fn ox_dist_select(ox_isa have) {

@@ -9,8 +9,8 @@
 #include "base/macros.h"
 
 enum { OX_DIST_ROWS = 4 };
-/* Squared, or the |root|: out[i][j] = |row i of x - column j of yt|^2 for n_x <= OX_DIST_ROWS rows of x; |yt| is n x
- * rows, transposed. */
+/* out[i][j] = the squared distance of row i of x and column j of yt, or, with |root|, the distance. n_x <= OX_DIST_ROWS
+ * rows of x, each of n elements; |yt| is n x |rows|: Y transposed. */
 typedef void (*ox_dist_fn)(const float *x, int n_x, const float *yt, float *out, int64_t rows, int64_t n, bool root);
 ox_dist_fn ox_dist_select(ox_isa have);
 

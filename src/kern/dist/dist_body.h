@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/dist/dist_body.h - lanes are rows of y, so nothing is summed across lanes; four rows of x share the loads of y.
- * DIST_NAME names it. */
+ * DIST_NAME: the name of the function. */
 #include "kern/dist/dist.h"
 
 /* Columns [j, j + V * lanes) or, at the end, |have| of one vector. */

@@ -6,7 +6,8 @@
 
 #include "base/map.h"
 
-static uint64_t mix(uint64_t x) { /* spreads neighbours */
+/* Multiplicative hashing (Knuth): adjacent keys get distant slots. */
+static uint64_t hash_bits(uint64_t x) {
   x *= UINT64_C(0x9e3779b97f4a7c15);
   return x ^ x >> 29;
 }
@@ -15,13 +16,13 @@ static uint64_t hash_double(double d) {
   uint64_t bits = 0;
   if (d != d) return 1;
   if (d != 0) memcpy(&bits, &d, sizeof bits); /* -0 is 0 */
-  return mix(bits);
+  return hash_bits(bits);
 }
 
 static bool same_double(double a, double b) { return a == b || (a != a && b != b); }
 static bool same_str(ox_str a, ox_str b) { return a.n == b.n && (!a.n || !memcmp(a.p, b.p, a.n)); }
 
-/* Walks the slots from |hash| until |same| holds or a slot is free. */
+/* Searches the slots from |hash| on until |same| holds or a slot is free. */
 #define PROBE(hash, same)                                      \
   for (size_t at = (hash)&x->mask;; at = (at + 1) & x->mask) { \
     if (!x->slots[at]) return -1;                              \
@@ -29,7 +30,7 @@ static bool same_str(ox_str a, ox_str b) { return a.n == b.n && (!a.n || !memcmp
     if (same) return (int64_t)i;                               \
   }
 
-int64_t ox_key_index_int(const ox_key_index *x, int64_t key) { PROBE(mix((uint64_t)key), x->ints[i] == key); }
+int64_t ox_key_index_int(const ox_key_index *x, int64_t key) { PROBE(hash_bits((uint64_t)key), x->ints[i] == key); }
 int64_t ox_key_index_double(const ox_key_index *x, double key) {
   PROBE(hash_double(key), same_double(x->doubles[i], key));
 }
@@ -38,7 +39,7 @@ int64_t ox_key_index_str(const ox_key_index *x, ox_str key) {
 }
 
 static uint64_t hash_at(const ox_key_index *x, size_t i) {
-  if (x->ints) return mix((uint64_t)x->ints[i]);
+  if (x->ints) return hash_bits((uint64_t)x->ints[i]);
   return x->doubles ? hash_double(x->doubles[i]) : ox_hash(x->strs[i].p, x->strs[i].n, 0);
 }
 

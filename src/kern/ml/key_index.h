@@ -6,7 +6,7 @@
 #include "base/arena.h"
 
 typedef struct ox_key_index {
-  const int64_t *ints; /* of the kinds, one is not NULL */
+  const int64_t *ints; /* the keys: one of these three is not NULL */
   const double *doubles;
   const ox_str *strs;
   uint32_t *slots; /* position + 1, or 0 */

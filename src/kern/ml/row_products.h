@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/ml/row_products.h - dot products of rows of X with the rows of a constant matrix (linear models), or
- * squared distances (RBF). The matrix lies in panels of 16 of its rows, transposed: lanes are rows of the matrix. */
+ * squared distances (RBF). The matrix is packed in panels of 16 rows, transposed: lanes are rows of the matrix. */
 #ifndef OX_KERN_ML_ROW_PRODUCTS_H
 #define OX_KERN_ML_ROW_PRODUCTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/ml/trees.c - evaluation of tree ensembles. Eight independent walks are interleaved: each step of a walk is two
- * dependent loads, whose latency the other walks hide. Sums are taken in the order of the trees. */
+ * kern/ml/trees.c - evaluation of tree ensembles. Eight independent walks from root to leaf are interleaved: each step
+ * of a walk is two dependent loads, whose latency the other walks hide. Sums are taken in the order of the trees. */
 #include "kern/ml/trees.h"
 
 #include <string.h>

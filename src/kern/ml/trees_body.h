@@ -16,6 +16,7 @@ static bool TREE_NAME(member)(const ox_trees *t, TREE_T set, TREE_T x) {
   return lo < t->sets[id].n && v[lo] == x;
 }
 
+/* Is the node's condition true for x? */
 static bool TREE_NAME(holds)(const ox_trees *t, uint8_t mode, TREE_T split, TREE_T x) {
   if ((mode & 0x80) && x != x) return true;
   switch (mode & 0x7f) {
@@ -77,6 +78,7 @@ static void TREE_NAME(walk_lanes)(const ox_trees *t, const TREE_T *const *row, u
   }
 }
 
+/* Adds one weight to a score, by the kind of aggregation. */
 static inline void TREE_NAME(put)(const ox_trees *t, TREE_T w, TREE_T *score, uint8_t *has) {
   bool least = t->aggregate == OX_TREE_MIN;
   if (t->aggregate <= OX_TREE_SUM)

@@ -26,7 +26,8 @@ typedef struct ox_trees_raw {
 
 /* Arrays for |raw|'s counts, zeroed. Error: OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_trees_raw_alloc(ox_trees_raw *raw, ox_arena *arena);
-/* Builds |out| in |arena|; |temp| holds what is needed only meanwhile. Errors: INVALID_MODEL (a tree has a cycle). */
+/* Builds |out| in |arena|; |temp| is for memory that is not needed afterwards. Errors: INVALID_MODEL (a tree has a
+ * cycle). */
 OX_NODISCARD ox_status *ox_trees_build(const ox_trees_raw *raw, ox_arena *arena, ox_arena *temp, ox_trees *out);
 
 #endif

@@ -4,7 +4,11 @@
 
 #include <string.h>
 
-enum { LONG_ROW = 128 * 1024, B_PIECE = 4096, K_PIECE = 4096 };
+enum {
+  LONG_ROW = 128 * 1024, /* bytes; longer rows are copied in pieces, each a unit */
+  B_PIECE = 4096,
+  K_PIECE = 4096 /* positions of a unit along b and k, at most */
+};
 
 ox_status *ox_index_error(const char *op, const ox_index *x, int64_t i, int64_t dim) {
   return ox_fail(OX_INVALID_ARGUMENT, "%s: index %lld at position %lld is outside [-%lld, %lld)", op,
@@ -105,9 +109,9 @@ static int64_t offset_of(int n, const int64_t *dim, const int64_t *stride, int64
   return at;
 }
 
-/* What a unit covers. */
+/* The positions of a unit: [k0, k1) x [b0, b1) of one a. */
 typedef struct block {
-  int64_t base, index, k0, k1, b0, b1; /* base: of the data; index: of position (a, 0, 0) */
+  int64_t base, index, k0, k1, b0, b1; /* base: offset of a in the data; index: position (a, 0, 0) of the indices */
 } block;
 
 static block block_of(const ox_elements *e, int64_t unit) {
@@ -123,7 +127,7 @@ static block block_of(const ox_elements *e, int64_t unit) {
                  .b1 = OX_MIN((bp + 1) * b_len, e->b)};
 }
 
-enum { LOOK = 4096 }; /* elements between two looks at e->stop */
+enum { CHECK = 4096 }; /* elements between two checks of e->stop */
 
 /* Runs |body| for each position of a unit: |p| in the index, |q| in the data; a bad index ends it. */
 #define AT(body)                                                                               \
@@ -144,7 +148,7 @@ enum { LOOK = 4096 }; /* elements between two looks at e->stop */
       const int64_t base = r.base;                                                                 \
       for (int64_t p = r.index + r.k0, end = p; p < r.index + r.k1;) {                             \
         if (ox_stop_asked(&(e)->stop)) return -1;                                                  \
-        for (end = OX_MIN(end + LOOK, r.index + r.k1); p < end; p++) AT(body);                     \
+        for (end = OX_MIN(end + CHECK, r.index + r.k1); p < end; p++) AT(body);                    \
       }                                                                                            \
       break;                                                                                       \
     }                                                                                              \

@@ -4,12 +4,21 @@
 
 #include <string.h>
 
-/* A transposed block: reads of 4 lines a row, writes of whole lines, 64 KiB at 4 bytes an element. Where a side is
- * short, the other one is longer. */
-enum { BLOCK_COLS = 64, BLOCK_ROWS = 256, BLOCK_SHORT = 16, TRANSPOSE_MIN = 2, SHORT_LOOP = 8 };
-/* Rows of the output that begin at the same places of their pages share the lines of a cache, of which there are so
- * many. From memory, lines must be read whole all the same. */
-enum { PAGE = 4096, CACHE_WAYS = 8, CACHED = 1 << 22 };
+enum {
+  /* A block of a transposition: at 4 bytes an element it reads 4 cache lines a row, writes whole lines, and is 64 KiB.
+   */
+  BLOCK_COLS = 64,
+  BLOCK_ROWS = 256,
+  BLOCK_SHORT = 16,  /* if a side of the matrix is no longer than this, blocks are longer on the other */
+  TRANSPOSE_MIN = 2, /* rows and columns that a matrix has at least */
+  SHORT_LOOP = 8,    /* a shorter inner loop changes places with a longer one outside it */
+  /* Output rows whose addresses are equal modulo PAGE use the same cache sets, so only CACHE_WAYS of them stay in the
+   * cache: blocks get fewer columns. Not for matrices larger than CACHED bytes: these come from memory, where only
+   * whole lines are read fast. */
+  PAGE = 4096,
+  CACHE_WAYS = 8,
+  CACHED = 1 << 22
+};
 
 int64_t ox_move_tiles(int64_t bytes, int64_t units) {
   int64_t n = bytes / OX_MOVE_CHUNK;
@@ -33,7 +42,8 @@ ox_transpose_fn ox_transpose_select(int64_t elem, ox_isa have) {
   return NULL;
 }
 
-/* Drops dimensions of 1 and merges neighbours that are contiguous on both sides. Strides become bytes. */
+/* Drops dimensions of 1 and merges adjacent ones that are contiguous on both sides. Strides become bytes. Returns the
+ * number of elements. */
 static int64_t merge(ox_move *m, int64_t elem, const ox_region *r) {
   int64_t dim[OX_MOVE_DIMS], is[OX_MOVE_DIMS], os[OX_MOVE_DIMS], count = 1;
   int n = 0; /* innermost first */
@@ -83,7 +93,7 @@ void ox_move_init(ox_move *m, int64_t elem, const ox_region *r) {
     m->kind = m->is[last] == 0 && m->os[last] == m->run ? OX_MOVE_FILL : OX_MOVE_ELEMENTS;
     if (m->kind == OX_MOVE_ELEMENTS && find_matrix(m)) m->kind = OX_MOVE_TRANSPOSE;
   }
-  /* the overhead of short inner loops exceeds that of strides */
+  /* a short inner loop costs more than a larger stride */
   if ((m->kind == OX_MOVE_RUNS || m->kind == OX_MOVE_ELEMENTS) && last > 0 && m->dim[last] < SHORT_LOOP &&
       m->dim[last - 1] > m->dim[last])
     swap_dims(m, last - 1, last);
@@ -93,8 +103,8 @@ void ox_move_init(ox_move *m, int64_t elem, const ox_region *r) {
   } else if (m->kind == OX_MOVE_TRANSPOSE) {
     int64_t rows = m->dim[last], cols = m->dim[last - 1], most = BLOCK_COLS * BLOCK_ROWS / BLOCK_SHORT;
     m->block_cols = rows <= BLOCK_SHORT ? most : BLOCK_COLS, m->block_rows = cols <= BLOCK_SHORT ? most : BLOCK_ROWS;
-    int64_t pitch = m->os[last - 1], apart = OX_MIN(pitch & -pitch, PAGE);
-    int64_t fit = OX_MAX(PAGE / apart * CACHE_WAYS, m->run == 1 ? 16 : 8); /* a block of registers at least */
+    int64_t pitch = m->os[last - 1], step = OX_MIN(pitch & -pitch, PAGE);
+    int64_t fit = OX_MAX(PAGE / step * CACHE_WAYS, m->run == 1 ? 16 : 8); /* at least a block in registers */
     if (fit < BLOCK_COLS && rows > BLOCK_ROWS && m->total_bytes <= CACHED)
       m->block_cols = fit, m->block_rows = BLOCK_COLS * BLOCK_ROWS / fit;
     m->col_pieces = OX_CEIL_DIV(cols, m->block_cols);
@@ -131,7 +141,8 @@ static inline void advance(const ox_move *m, int i, int64_t by, cursor *c) {
 #define COPY_LINE(bytes) \
   for (int64_t i = 0; i < n; i++) memcpy(out + i * os, in + i * is, bytes)
 
-/* Runs of up to 4 vectors without a call: |half| of them from the front, as many that end with the run. */
+/* Runs of up to 4 vectors without a call of memcpy: |half| vectors from the front, and |half| that end with the run and
+ * may overlap those. */
 OX_INLINE void copy_short(const char *in, int64_t is, char *out, int64_t os, int64_t n, int64_t run, const int half) {
   enum { VECTOR = 16 };
   for (int64_t i = 0; i < n; i++, in += is, out += os) {
@@ -208,7 +219,7 @@ void ox_fill(void *out, const void *value, int64_t elem, int64_t n) {
       for (int64_t i = 0; i < done; i += elem) memcpy(to + i, value, (size_t)elem);
       break;
   }
-  while (done < bytes) { /* doubles up to a block that stays in the first-level cache */
+  while (done < bytes) { /* copies what is done, in pieces that double up to a block that stays in L1 */
     int64_t piece = OX_MIN(OX_MIN(done, FILL_BLOCK / elem * elem), bytes - done);
     memcpy(to + done, to, (size_t)piece);
     done += piece;

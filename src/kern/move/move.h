@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/move/move.h - copying a strided region to a strided region: what Transpose, Slice, Expand and Tile come down to.
+ * kern/move/move.h - copies a strided region to a strided region; Transpose, Slice, Expand and Tile are such copies.
  * Everything is in bytes; elements have no type. */
 #ifndef OX_KERN_MOVE_MOVE_H
 #define OX_KERN_MOVE_MOVE_H
@@ -17,7 +17,7 @@ typedef enum ox_move_kind { OX_MOVE_RUNS, OX_MOVE_ELEMENTS, OX_MOVE_FILL, OX_MOV
 typedef struct ox_move {
   int64_t units;
   int64_t total_bytes;            /* written by all units */
-  int32_t rank, kind;             /* loop dimensions left, outermost first */
+  int32_t rank, kind;             /* rank: dimensions left to loop over, outermost first */
   int64_t run;                    /* contiguous bytes copied at each position */
   int64_t pieces;                 /* RUNS: units one run is cut into; TRANSPOSE: units one matrix is cut into */
   int64_t col_pieces;             /* TRANSPOSE: of those, along the columns of the input */
@@ -33,11 +33,11 @@ typedef struct ox_region {
   int64_t in_off, out_off;
 } ox_region;
 
-/* Merges what is contiguous and picks the way to copy. |elem|: bytes of an element. */
+/* Merges what is contiguous and chooses how to copy. |elem|: bytes of an element. */
 void ox_move_init(ox_move *m, int64_t elem, const ox_region *r);
 /* Copies units [begin, end). */
 void ox_move_run(const ox_move *m, ox_isa isa, const void *in, void *out, int64_t begin, int64_t end);
-/* How many tiles |bytes| of copying are worth; 1 .. OX_MOVE_MAX_TILES, at most |units|. */
+/* Into how many tiles to divide |bytes| of copying: 1 .. OX_MOVE_MAX_TILES, at most |units|. */
 int64_t ox_move_tiles(int64_t bytes, int64_t units);
 
 /* Copies |n| pieces of |run| bytes; strides in bytes. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/move/pad_rows.c - padding by rows: what lies inside is one copy, the borders go index by index. */
+ * kern/move/pad_rows.c - padding by rows: the part inside the input is one copy, borders are written element by
+ * element. */
 #include "kern/move/pad_rows.h"
 
 #include <string.h>
@@ -58,13 +59,14 @@ static inline void fill(const ox_pad *p, const void *value, char *out, int64_t n
   ox_fill(out, value, p->elem, n * p->block / p->elem);
 }
 
-enum { FEW = 16 };
+enum { FEW = 16 /* borders of up to so many elements are written without a call of ox_fill */ };
 
-/* |n| blocks of |bytes|, a constant at every call: all of them |from|, or each from where its index leads. */
+/* Blocks of |bytes|, a constant at every call: n copies of |from|. */
 OX_INLINE void repeat(const void *from, char *out, int64_t n, size_t bytes) {
   for (int64_t i = 0; i < n; i++) memcpy(out + i * (int64_t)bytes, from, bytes);
 }
-OX_INLINE void follow(const ox_pad *p, const char *row, char *out, int64_t from, int64_t to, size_t bytes) {
+/* The same, each from the input index that output index [from, to) shows: REFLECT or WRAP. */
+OX_INLINE void copy_indexed(const ox_pad *p, const char *row, char *out, int64_t from, int64_t to, size_t bytes) {
   int64_t begin = p->begin[p->rank - 1], dim = p->in[p->rank - 1], step = (int64_t)bytes;
   if (p->mode == OX_PAD_REFLECT)
     for (int64_t o = from; o < to; o++)
@@ -73,7 +75,7 @@ OX_INLINE void follow(const ox_pad *p, const char *row, char *out, int64_t from,
     for (int64_t o = from; o < to; o++) memcpy(out + o * step, row + source(OX_PAD_WRAP, o, begin, dim) * step, bytes);
 }
 
-/* The usual border of an image is a few elements wide. */
+/* Makes the size of a block a constant: the border of an image is usually a few elements wide. */
 #define BY_BLOCK(call, otherwise) \
   switch (p->block) {             \
     case 1:                       \
@@ -105,9 +107,9 @@ static void border(const ox_pad *p, const char *row, const void *value, char *ou
     BY_BLOCK(REPEAT, repeat(one, out + from * p->block, to - from, (size_t)p->block))
 #undef REPEAT
   } else {
-#define FOLLOW(bytes) follow(p, row, out, from, to, bytes)
-    BY_BLOCK(FOLLOW, follow(p, row, out, from, to, (size_t)p->block))
-#undef FOLLOW
+#define COPY(bytes) copy_indexed(p, row, out, from, to, bytes)
+    BY_BLOCK(COPY, copy_indexed(p, row, out, from, to, (size_t)p->block))
+#undef COPY
   }
 }
 
@@ -125,7 +127,7 @@ static void pad_row(const ox_pad *p, const char *row, const void *value, char *o
   border(p, row, value, out, hi, to);
 }
 
-/* Where the row at |at| begins, of which |outer| are all coordinates but the last one; NULL: outside the input. */
+/* The input at the first |outer| coordinates of |at|; NULL: outside. */
 static const char *outer_of(const ox_pad *p, const char *in, const int64_t *at, int outer) {
   for (int i = 0; i < outer && in; i++) {
     int64_t k = source(p->mode, at[i], p->begin[i], p->in[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/move/sub_byte.c - moves packed elements; rare, so plain. */
+ * kern/move/sub_byte.c - moves packed elements one by one: it is rarely needed, so it need not be fast. */
 #include "kern/move/sub_byte.h"
 
 void ox_sub_byte_copy(unsigned bits, const ox_region *r, const void *in, void *out) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/move/transpose_edge.h - plain transposition of a block, for edges and for machines without vectors. */
+ * kern/move/transpose_edge.h - transposition element by element, for edges and for machines without vectors. */
 #ifndef OX_KERN_MOVE_TRANSPOSE_EDGE_H
 #define OX_KERN_MOVE_TRANSPOSE_EDGE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/nms/nms_body.h - nms.h over the SIMD vocabulary. Lanes are boxes. A product in place of the quotient, with some
- * room for its rounding, tells who may overlap; those are asked one by one, so that no answer depends on lanes. */
+ * kern/nms/nms_body.h - nms.h over the SIMD vocabulary. Lanes are boxes. A quick test with a product instead of the
+ * quotient, and with a margin for its rounding, finds vectors in which some box may overlap; their boxes are then
+ * tested exactly, one by one, so that results do not depend on the number of lanes. */
 #include "kern/nms/nms.h"
 
 enum { L = VF32_LANES };
@@ -13,7 +14,8 @@ static bool any_of(const ox_box_rows *r, size_t first, size_t n, const ox_box *b
   return false;
 }
 
-/* |room| keeps areas near the smallest floats, whose products are coarse, on the side of asking. */
+/* |room|: an absolute margin, for areas near the smallest floats, where the relative margin of |least| is rounded away.
+ */
 static bool overlaps_any(const ox_box_rows *r, size_t first, size_t end, const ox_box *b, float limit) {
   vf32 y1 = vf32_splat(b->y1), x1 = vf32_splat(b->x1), y2 = vf32_splat(b->y2), x2 = vf32_splat(b->x2);
   vf32 area = vf32_splat(b->area), zero = vf32_zero();

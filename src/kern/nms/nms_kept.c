@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/nms/nms_kept.c - stripes of boxes, and the heap of those that ask. */
+ * kern/nms/nms_kept.c - stripes of selected boxes, and the heap of candidates. */
 #include "kern/nms/nms_kept.h"
 
 #include "base/macros.h"
 
-enum { LEAST_PER_STRIPE = 32 /* boxes: fewer do not fill vectors */ };
+enum { LEAST_PER_STRIPE = 32 /* boxes, on average: fewer do not fill vectors */ };
 
-static void sink(ox_candidate *v, size_t n, size_t root, ox_candidate c) {
+/* Puts |c| at |root| of a heap of |n|, or below it. */
+static void sift_down(ox_candidate *v, size_t n, size_t root, ox_candidate c) {
   for (size_t kid; (kid = 2 * root + 1) < n; root = kid) {
     kid += kid + 1 < n && v[kid + 1] > v[kid];
     if (v[kid] <= c) break;
@@ -16,29 +17,29 @@ static void sink(ox_candidate *v, size_t n, size_t root, ox_candidate c) {
 }
 
 void ox_candidates_heap(ox_candidate *v, size_t n) {
-  for (size_t i = n / 2; i-- > 0;) sink(v, n, i, v[i]);
+  for (size_t i = n / 2; i-- > 0;) sift_down(v, n, i, v[i]);
 }
 
 ox_candidate ox_candidates_pop(ox_candidate *v, size_t n) {
   ox_candidate best = v[0];
-  if (n > 1) sink(v, n - 1, 0, v[n - 1]);
+  if (n > 1) sift_down(v, n - 1, 0, v[n - 1]);
   return best;
 }
 
-/* Grows with |x|, so that what lies right of something lies in no earlier stripe. */
+/* The stripe of a left edge at |x|; it does not decrease as |x| grows. */
 static int stripe_of(const ox_kept *k, float x) {
   float at = (x - k->lo) * k->per_width;
   return at >= (float)k->n_stripes ? k->n_stripes - 1 : at > 0 ? (int)at : 0;
 }
 
-/* Stripes are about as wide as boxes. */
+/* Chooses the stripes: about as wide as boxes. */
 static void divide(ox_kept *k, float hi, double widths, size_t n) {
   double mean = n ? widths / (double)n : 0, span = (double)hi - (double)k->lo;
   double most = OX_MIN((double)OX_KEPT_STRIPES, (double)n / LEAST_PER_STRIPE);
   double stripes = mean > 0 ? OX_MIN(span / mean, most) : 1;
   k->n_stripes = stripes > 1 ? (int)stripes : 1;
   k->per_width = k->n_stripes > 1 ? (float)(k->n_stripes / span) : 0;
-  k->widest *= 1 + 1e-6f; /* no less than any width before that was rounded */
+  k->widest *= 1 + 1e-6f; /* widths were rounded: not less than any of them was before that */
 }
 
 void ox_kept_open(ox_kept *k, const ox_box *boxes, const ox_candidate *candidates, size_t n) {
@@ -67,7 +68,8 @@ void ox_kept_add(ox_kept *k, const ox_box *b) {
   k->rows.area[i] = b->area;
 }
 
-/* Whoever overlaps |b| begins left of its right edge, and no further left of its left edge than the widest box. */
+/* The left edge of a box that overlaps |b| is left of b's right edge, and no further left of b's left edge than the
+ * widest box. */
 bool ox_kept_overlap(const ox_kept *k, const ox_box *b, float limit) {
   if (!ox_box_counts(b)) return false;
   int last = stripe_of(k, b->x2);

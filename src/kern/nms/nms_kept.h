@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/nms/nms_kept.h - the boxes that were selected so far, in stripes by their left edge: a box is compared with
- * those only that may reach it. Where boxes of classes lie apart, as exporters place them, that is a small part. */
+ * kern/nms/nms_kept.h - the boxes selected so far, in stripes by their left edge, so that a box is compared only with
+ * those that may reach it. Exporters often shift the boxes of each class to a place of their own; then these are few.
+ */
 #ifndef OX_KERN_NMS_NMS_KEPT_H
 #define OX_KERN_NMS_NMS_KEPT_H
 
@@ -9,7 +10,7 @@
 
 #include "kern/nms/nms.h"
 
-/* A box and its score, as a number that is the larger the better: higher scores, then lower indices. */
+/* A box and its score as one number, which is larger for better candidates: higher scores, then lower indices. */
 typedef uint64_t ox_candidate;
 
 /* NaN is below all scores, the two zeros are equal. */
@@ -22,9 +23,9 @@ static inline ox_candidate ox_candidate_of(float score, uint32_t box) {
 }
 static inline uint32_t ox_candidate_box(ox_candidate c) { return ~(uint32_t)c; }
 
-/* The best of |n| is the first of a heap. */
+/* Orders |n| candidates as a heap, whose first is the best. */
 void ox_candidates_heap(ox_candidate *v, size_t n);
-/* Takes the first away; n - 1 are left. */
+/* Removes and returns the first of a heap of |n|. */
 ox_candidate ox_candidates_pop(ox_candidate *v, size_t n);
 
 enum { OX_KEPT_STRIPES = 256 };
@@ -37,7 +38,7 @@ typedef struct ox_kept {
   size_t begin[OX_KEPT_STRIPES], end[OX_KEPT_STRIPES]; /* in |rows| */
 } ox_kept;
 
-/* Nothing is kept yet; boxes that are added must be among the |n| candidates', if there are any. */
+/* Begins with no boxes selected; those added later must be among the boxes of the |n| candidates. */
 void ox_kept_open(ox_kept *k, const ox_box *boxes, const ox_candidate *candidates, size_t n);
 void ox_kept_add(ox_kept *k, const ox_box *b);
 /* Whether |b| overlaps one of them by more than |limit|, 0 to 1. */

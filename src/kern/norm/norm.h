@@ -10,12 +10,12 @@
 typedef struct ox_norm_table {
   ox_isa needs;
   const char *name;
-  double (*mean)(const float *x, size_t n); /* with the rounding of float sums */
+  double (*mean)(const float *x, size_t n); /* as exact as sums of floats */
   double (*mean_square)(const float *x, size_t n);
   /* the mean of (x - center)^2; |*off|: the mean of x - center */
   double (*deviation)(const float *x, size_t n, float center, double *off);
-  /* y = (x - center) * factor * scale + bias; scale and bias are rows or NULL. y may be x. The center is used with more
-   * digits than a float has */
+  /* y = (x - center) * factor * scale + bias; scale and bias are rows or NULL. y may be x. The center is subtracted as
+   * a sum of two floats, so that little of its precision is lost */
   void (*apply)(const float *x, float *y, size_t n, double center, float factor, const float *scale, const float *bias);
   /* sum = a + b + bias; bias may be NULL. sum may be a or b */
   void (*add)(const float *a, const float *b, const float *bias, float *sum, size_t n);
@@ -32,8 +32,8 @@ typedef struct ox_moments {
   double mean, variance;
 } ox_moments;
 
-/* Mean and variance. Both are corrected by the deviations from a rough mean, so no digits are lost where the mean is
- * much larger than the deviations. */
+/* Mean and variance in two passes: both are corrected by the mean deviation from a rough mean, so that no digits are
+ * lost where the mean is much larger than the deviations. */
 static inline ox_moments ox_norm_moments(const ox_norm_table *t, const float *x, size_t n) {
   double off, rough = t->mean(x, n), square = t->deviation(x, n, (float)rough, &off), variance = square - off * off;
   if (off != off) return (ox_moments){rough, off}; /* infinities or NaN */

@@ -52,25 +52,28 @@ static double deviation(const float *x, size_t n, float center, double *off) {
   return squares / (double)n;
 }
 
-typedef struct applying {
-  vf32 center, rest, factor; /* the center is the sum of the first two */
-} applying;
-static inline vf32 applied(vf32 v, applying a) { return vf32_mul(vf32_sub(vf32_sub(v, a.center), a.rest), a.factor); }
+/* (x - center - rest) * factor: center + rest is the mean. */
+typedef struct normalizer {
+  vf32 center, rest, factor;
+} normalizer;
+static inline vf32 normalized(vf32 v, normalizer a) {
+  return vf32_mul(vf32_sub(vf32_sub(v, a.center), a.rest), a.factor);
+}
 
 static void apply(const float *x, float *y, size_t n, double center, float factor, const float *scale,
                   const float *bias) {
   float near = (float)center;
   double rest = center - (double)near; /* NaN for an infinite center, for which all results are NaN anyway */
-  applying a = {vf32_splat(near), vf32_splat((float)rest), vf32_splat(factor)};
+  normalizer a = {vf32_splat(near), vf32_splat((float)rest), vf32_splat(factor)};
   size_t i = 0;
   if (scale && bias)
     for (; i + L <= n; i += L)
-      vf32_store(y + i, vf32_fma(applied(vf32_load(x + i), a), vf32_load(scale + i), vf32_load(bias + i)));
+      vf32_store(y + i, vf32_fma(normalized(vf32_load(x + i), a), vf32_load(scale + i), vf32_load(bias + i)));
   else if (scale)
-    for (; i + L <= n; i += L) vf32_store(y + i, vf32_mul(applied(vf32_load(x + i), a), vf32_load(scale + i)));
+    for (; i + L <= n; i += L) vf32_store(y + i, vf32_mul(normalized(vf32_load(x + i), a), vf32_load(scale + i)));
   for (; i < n; i += L) {
     size_t k = vf32_lanes_at(i, n);
-    vf32 v = applied(vf32_load_n(x + i, k), a);
+    vf32 v = normalized(vf32_load_n(x + i, k), a);
     if (scale) v = vf32_mul(v, vf32_load_n(scale + i, k));
     if (bias) v = vf32_add(v, vf32_load_n(bias + i, k));
     vf32_store_n(y + i, v, k);
@@ -87,7 +90,7 @@ static void add(const float *a, const float *b, const float *bias, float *sum, s
 }
 
 /* ---- short rows: in registers ---- */
-enum { MOST = 8 }; /* vectors */
+enum { MOST = 8 }; /* vectors of a short row */
 
 typedef struct short_job {
   size_t n, tail;       /* elements; those of the last vector */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/pool/max_lines.h - maxima of lines of bytes, signed or unsigned: what a MaxPool of channels-last bytes comes
- * down to, first down the rows of a window, then along the row. */
+ * kern/pool/max_lines.h - MaxPool of channels-last bytes, signed or unsigned: maxima of lines of bytes, first down the
+ * rows of a window, then along the row. */
 #ifndef OX_KERN_POOL_MAX_LINES_H
 #define OX_KERN_POOL_MAX_LINES_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/pool/max_lines_body.h - maxima of lines of bytes over the vocabulary; signed bytes are flipped to unsigned
- * order. Parameters: LINES_ISA, LINES_NEEDS; include simd/f32_<isa>.h and simd/bytes_<isa>.h first. */
+ * kern/pool/max_lines_body.h - maxima of lines of bytes over the SIMD vocabulary. The top bit of signed bytes is
+ * flipped, so that they compare as unsigned ones. Parameters: LINES_ISA, LINES_NEEDS; include simd/f32_<isa>.h and
+ * simd/bytes_<isa>.h first. */
 #include <string.h>
 
 #include "kern/pool/max_lines.h"
@@ -19,7 +20,7 @@ static void lines(uint8_t *y, const uint8_t *x, ptrdiff_t step, int64_t taps, si
   size_t i = 0;
   for (; i + VI8_LANES <= n; i += VI8_LANES) column(y + i, x + i, step, taps, flip, VI8_LANES);
   if (i == n) return;
-  if (n >= VI8_LANES) { /* once more some of the last bytes */
+  if (n >= VI8_LANES) { /* a last vector that overlaps the one before */
     i = n - VI8_LANES;
     column(y + i, x + i, step, taps, flip, VI8_LANES);
     return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/pool/max_pool_i8.c - the maximum down the rows of a window first, then along the row, both in vectors of 16
- * bytes as if the stride were 1; the stride only picks from the result. Signed bytes are flipped to unsigned order. */
+ * bytes as if the stride were 1; of these results the stride selects. The top bit of signed bytes is flipped, so that
+ * they compare as unsigned ones. */
 #include "kern/pool/max_pool_i8.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static bytes16 larger(bytes16 a, bytes16 b) {
   return (a & m) | (b & ~m);
 }
 
-/* A row with its padding; whole vectors, and as much again as shifted loads reach. */
+/* Bytes of a row with its padding, rounded up to whole vectors. */
 static size_t row_bytes(const ox_pool *p, int a) {
   size_t need = (size_t)((p->out[a] - 1) * p->stride[a] + p->kernel[a]);
   size_t have = (size_t)(p->in[a] + OX_MAX(p->lo[a], 0));
@@ -40,7 +41,7 @@ size_t ox_max_pool_i8_scratch(const ox_pool *p) {
   return 2 * (row_bytes(p, p->axes - 1) + OX_ROUND_UP((size_t)p->kernel[p->axes - 1], VECTOR) + VECTOR);
 }
 
-/* |row| takes the maximum with |n| bytes of |x|. */
+/* row = max(row, x), for |n| bytes. */
 static void merge_row(uint8_t *row, const uint8_t *x, int64_t n, uint8_t flip) {
   bytes16 f = (bytes16){0} + flip;
   int64_t j = 0;
@@ -51,6 +52,7 @@ static void merge_row(uint8_t *row, const uint8_t *x, int64_t n, uint8_t flip) {
   for (; j < n; j++) row[j] = OX_MAX(row[j], (uint8_t)(x[j] ^ flip));
 }
 
+/* The maximum over |kernel| adjacent bytes, for each position of a row. */
 static void slide(uint8_t *to, const uint8_t *row, size_t n, int64_t kernel) {
   for (size_t i = 0; i < n; i += VECTOR) {
     bytes16 m = load(row + i);

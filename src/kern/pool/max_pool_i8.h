@@ -9,7 +9,7 @@
 bool ox_max_pool_i8_fits(const ox_pool *p);
 /* Bytes of scratch for ox_max_pool_i8. */
 size_t ox_max_pool_i8_scratch(const ox_pool *p);
-/* One plane. A window that sees no input gives the type's least value. */
+/* One plane. A window without inputs gives the type's least value. */
 void ox_max_pool_i8(const ox_pool *p, bool is_signed, const uint8_t *x, uint8_t *y, void *scratch);
 
 #endif

@@ -19,7 +19,7 @@ bool ox_mean_pool_fits(const ox_pool *p) {
   return true;
 }
 
-/* The windows of one row: |taps| and |count| down the rows. */
+/* What all windows of a row share: |taps| rows inside the input, and |count| rows to divide by. */
 typedef struct window_row {
   const ox_mean_lines *v;
   const ox_pool *p;
@@ -27,7 +27,7 @@ typedef struct window_row {
   int64_t channels, taps, count;
 } window_row;
 
-/* The outputs [from, to), whose windows are all cut like the first one's. */
+/* The outputs [from, to), whose windows all have as many taps inside the input as the first. */
 static void run_of(const window_row *r, const int32_t *x, int32_t *sums, uint8_t *y, int64_t from, int64_t to) {
   const ox_pool *p = r->p;
   int a = p->axes - 1;
@@ -58,7 +58,7 @@ void ox_mean_pool_row(const ox_mean_lines *v, const ox_pool *p, int64_t channels
   v->down(scratch, r.taps ? x + down * wide : x, (p->axes == 2 ? p->dilation[0] : 0) * wide, r.taps, (size_t)wide,
           q->flip);
   y += row * most * channels;
-  /* windows [whole, cut) lie over the row as a whole */
+  /* windows [whole, cut) are entirely inside the row */
   int64_t reach = (p->kernel[a] - 1) * p->dilation[a] + 1, space = p->in[a] + p->lo[a] - reach;
   int64_t whole = OX_MIN(OX_CEIL_DIV(p->lo[a], p->stride[a]), most);
   int64_t cut = space < 0 ? whole : OX_MAX(OX_MIN(space / p->stride[a] + 1, most), whole);

@@ -9,9 +9,10 @@
 #include "base/cpu.h"
 #include "kern/pool/pool.h"
 
-/* What becomes of sums: of signed bytes all is computed with 128 more, |flip| 128, and taken off at the end. */
+/* How sums become bytes. Signed bytes are computed as unsigned ones, 128 more: |flip| is 128, and x_zero and y_zero are
+ * 128 more, too. */
 typedef struct ox_mean_bytes {
-  double ratio; /* a unit of X in units of Y */
+  double ratio; /* X's scale divided by Y's */
   int32_t x_zero, y_zero;
   uint8_t flip;
 } ox_mean_bytes;
@@ -23,14 +24,14 @@ typedef struct ox_mean_lines {
   void (*down)(int32_t *y, const uint8_t *x, ptrdiff_t step, int64_t taps, size_t n, uint8_t flip);
   /* y[i] = the sum of x[t * step + i * each] */
   void (*along)(int32_t *y, const int32_t *x, ptrdiff_t step, int64_t taps, ptrdiff_t each, size_t n);
-  /* y[i] = rint((x[i] - less) * factor) + zero, saturated, xor |flip|; NaN becomes the low end */
+  /* y[i] = rint((x[i] - less) * factor) + zero, saturated, xor |flip|; NaN becomes the least value */
   void (*round)(uint8_t *y, const int32_t *x, size_t n, int32_t less, double factor, int32_t zero, uint8_t flip);
 } ox_mean_lines;
 const ox_mean_lines *ox_mean_lines_select(ox_isa have);
 /* All variants, best first: for tests. */
 const ox_mean_lines *const *ox_mean_lines_variants(size_t *out_n);
 
-/* Whether sums of windows fit; at most two axes. */
+/* Do sums of windows fit 32 bits, and are there two axes at most? */
 bool ox_mean_pool_fits(const ox_pool *p);
 /* Row |row| of the outputs of one image, channels last, or of a plane, one channel. |scratch|: a row of the image and
  * one of the outputs, as int32. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/pool/mean_lines_body.h - sums of lines and their rounding, as loops that compilers make vectors of. */
+ * kern/pool/mean_lines_body.h - sums of lines and their rounding, as loops that compilers vectorize. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void along(int32_t *restrict y, const int32_t *restrict x, ptrdiff_t step
       for (size_t i = 0; i < n; i++) y[i] += x[(ptrdiff_t)i * each];
 }
 
-/* In double up to one rounding to float, as ever. */
+/* Computed in double and rounded once to float, as the other quantized operators do. */
 static void rounded(uint8_t *restrict y, const int32_t *restrict x, size_t n, int32_t less, double factor, int32_t zero,
                     uint8_t flip) {
   float least = (float)-zero, most = (float)(255 - zero);

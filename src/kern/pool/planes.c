@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/pool/planes.c - the geometry of planes.h. */
+ * kern/pool/planes.c - the geometry of planes.h: which inputs each window covers. */
 #include "kern/pool/planes.h"
 
 #include "base/macros.h"
@@ -9,9 +9,14 @@ OX_VARIANTS_SELECT(ox_planes_variant, ox_planes__, ox_planes_select)
 OX_VARIANTS_LIST(ox_planes_variant, ox_planes__, ox_planes_variants)
 
 /* Scratch holds some lines, and more than one only where the first cache has room. */
-enum { MOST_LINE = 1 << 17, MOST_LINES = 8, ROOM = 6144, VECTOR = 16 };
+enum {
+  MOST_LINE = 1 << 17, /* floats of a line, at most */
+  MOST_LINES = 8,      /* lines that are folded together, at most ... */
+  ROOM = 6144,         /* ... and only so many floats of them, which fit L1 */
+  VECTOR = 16          /* lines begin at multiples of so many floats */
+};
 
-/* Of the line, with every tap of every output. */
+/* Floats of a line with its padding, so that every tap of every output is in it. */
 static int64_t line_of(const ox_pool *p, int a) {
   int64_t reach = (p->out[a] - 1) * p->stride[a] + (p->kernel[a] - 1) * p->dilation[a] + 1;
   return OX_MAX(reach, p->lo[a] + p->in[a]);

@@ -5,7 +5,7 @@
 
 enum { L = VF32_LANES };
 
-/* A maximum leaves NaN out, whatever the order; no accumulator is NaN. */
+/* Maxima ignore NaN in any order, as no accumulator is ever NaN. */
 OX_INLINE vf32 join(vf32 acc, vf32 x, bool average) { return average ? vf32_add(acc, x) : vf32_max(x, acc); }
 OX_INLINE vf32 first(vf32 x, bool average) { return average ? x : vf32_max(x, vf32_splat(-INFINITY)); }
 OX_INLINE float none(bool average) { return average ? 0.0f : -INFINITY; }
@@ -34,7 +34,7 @@ OX_INLINE void down(float *y, const float *x, int64_t rows, int64_t step, size_t
     down_of(y, x, rows, step, n, more, average);
 }
 
-/* Where a row of outputs is: of which plane, and at which coordinates of the outer axes. */
+/* A row of outputs: its plane, and its coordinates on the outer axes. */
 typedef struct row_place {
   const float *x;
   int64_t deep, high;
@@ -52,7 +52,7 @@ OX_INLINE void step_row(const ox_planes *p, row_place *at) {
   at->deep = 0, at->x += p->in[0] * p->in[1] * p->in[2];
 }
 
-/* The line of a row of outputs: its middle, |in[2]| elements from |y| on. */
+/* Folds the input rows of a row of outputs to |in[2]| elements from |y| on. */
 OX_INLINE void fold_line(const ox_planes *p, row_place at, float *y, bool average) {
   ox_planes_reach deep = p->reach[0][at.deep], high = p->reach[1][at.high];
   int64_t wide = p->in[2];
@@ -106,9 +106,10 @@ OX_INLINE void along(float *y, const float *x, const along_args *g, int stride, 
     along_of(y, x, g, g->taps, g->dilation, stride, average, scaled);
 }
 
-/* A longer stride: windows that touch are halved until the stride is 2 or odd; outputs of another are picked from those
- * of stride 1, or of 2 if it is even. */
-OX_INLINE void along_far(const ox_planes *p, float *y, const float *x, const along_args *g, float *all, bool average) {
+/* A stride of more than 2. Windows that touch (taps == stride) are folded by pairs, which halves both, until the stride
+ * is 2 or odd. Otherwise outputs are computed as if the stride were 1, or 2 if it is even, and selected from these. */
+OX_INLINE void along_strided(const ox_planes *p, float *y, const float *x, const along_args *g, float *all,
+                             bool average) {
   int64_t stride = p->stride;
   along_args each = *g, last = *g;
   if (g->taps == stride && g->dilation == 1)
@@ -144,10 +145,11 @@ OX_INLINE void along_row(const ox_planes *p, row_place at, float *y, const float
   else if (p->stride == 2)
     along(y, line, &g, 2, average, average);
   else
-    along_far(p, y, line, &g, all, average);
+    along_strided(p, y, line, &g, all, average);
 }
 
-/* Lines are folded some at a time: who reads a line at once, a little to the side, waits for its stores. */
+/* Several lines are folded before the first is read again: reading a line at once, at offsets that differ from those of
+ * its stores, waits until the stores have reached the cache. */
 OX_INLINE void rows_of(const ox_planes *p, const float *x, float *y, int64_t begin, int64_t end, float *scratch,
                        bool average) {
   float *all = scratch + p->lines * p->pitch;
@@ -163,14 +165,14 @@ OX_INLINE void rows_of(const ox_planes *p, const float *x, float *y, int64_t beg
   }
 }
 
-/* ---- lines that a vector holds: they are folded along by picking lanes, and never stored ---- */
+/* ---- lines that fit one vector: taps are lanes picked from it, so it is never stored ---- */
 enum { MOST_TAPS = 8 };
 
 OX_INLINE bool is_small(const ox_planes *p) {
   return L > 1 && p->in[2] <= L && p->out[2] <= L && p->taps <= MOST_TAPS && p->stride <= L;
 }
 
-/* What fold_line leaves, and nothing in the lanes beyond. */
+/* The line of fold_line in a vector; lanes beyond it are those of an empty window. */
 OX_INLINE vf32 small_line(const ox_planes *p, row_place at, bool average) {
   ox_planes_reach deep = p->reach[0][at.deep], high = p->reach[1][at.high];
   vf32 nothing = vf32_splat(none(average)), all = nothing;

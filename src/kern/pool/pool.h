@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/pool/pool.h - pools over planes of doubles, any number of axes: the reference, and what serves the types and
- * outputs that the float32 tiles of kern/conv do not. */
+ * kern/pool/pool.h - pools over planes of doubles with any number of axes: the reference, and the form for types and
+ * outputs that other forms do not support. */
 #ifndef OX_KERN_POOL_POOL_H
 #define OX_KERN_POOL_POOL_H
 
@@ -24,8 +24,8 @@ typedef struct ox_pool {
   int64_t kernel[OX_POOL_AXES], stride[OX_POOL_AXES], dilation[OX_POOL_AXES], lo[OX_POOL_AXES], hi[OX_POOL_AXES];
 } ox_pool;
 
-/* One plane, unless |stop| ends it. A maximum leaves NaN out. |index|: where each maximum lies in the plane (-1: the
- * window saw no input); may be NULL. */
+/* One plane, unless |stop| ends it. Maxima ignore NaN. |index|: the position of each maximum in the plane (-1: the
+ * window is empty); may be NULL. */
 void ox_pool_plane(const ox_pool *p, const double *x, double *y, int64_t *index, const ox_stop *stop);
 /* The taps [*out_from, *out_to) of output |o| along axis |a| that lie in [least, end). */
 void ox_pool_clip(const ox_pool *p, int a, int64_t o, int64_t least, int64_t end, int64_t *out_from, int64_t *out_to);

@@ -10,7 +10,7 @@
 void ox_pool_clip(const ox_pool *p, int a, int64_t o, int64_t least, int64_t end, int64_t *out_from, int64_t *out_to) {
   int64_t first = o * p->stride[a] - p->lo[a], d = p->dilation[a];
   int64_t from = first < least ? least - first : 0, to = first < end ? end - first : 0;
-  if (d != 1) from = OX_CEIL_DIV(from, d), to = OX_CEIL_DIV(to, d); /* the usual case does not divide */
+  if (d != 1) from = OX_CEIL_DIV(from, d), to = OX_CEIL_DIV(to, d); /* a division, which the usual case avoids */
   *out_from = from, *out_to = OX_MAX(OX_MIN(to, p->kernel[a]), from);
 }
 
@@ -35,8 +35,8 @@ typedef struct tap {
   int64_t n, stride, index, pitch;
 } tap;
 
-/* A number beats NaN, which a row begins with; an index follows its element. Nobody can foretell which is the greater,
- * so there must be no branch. */
+/* A row begins with NaN, and a number replaces NaN. Without branches, as they would be unpredictable. take_most_index
+ * does the same for the index of the element. */
 static void take_most(const tap *t, double *y) {
   const double *x = t->x;
   int64_t n = t->n, stride = t->stride;
@@ -76,14 +76,14 @@ static void take(const ox_pool *p, const tap *t, double *y, int64_t *index) {
   }
 }
 
-/* The outputs [*out_from, *out_to) of the last axis whose tap |t| lies over the input. */
+/* The outputs [*out_from, *out_to) of the last axis whose tap |t| is inside the input. */
 static void reach(const ox_pool *p, int a, int64_t t, int64_t *out_from, int64_t *out_to) {
   int64_t first = t * p->dilation[a] - p->lo[a], s = p->stride[a];
   int64_t from = first < 0 ? OX_CEIL_DIV(-first, s) : 0, to = first < p->in[a] ? (p->in[a] - first + s - 1) / s : 0;
   *out_from = from, *out_to = OX_MAX(OX_MIN(to, p->out[a]), from);
 }
 
-/* The taps [*from, *to) along the last axis that some output finds over the input. */
+/* The taps [*from, *to) along the last axis that are inside the input for at least one output. */
 static void taps_of(const ox_pool *p, int a, int64_t *from, int64_t *to) {
   int64_t other;
   ox_pool_clip(p, a, p->out[a] - 1, 0, p->in[a], from, &other);
@@ -91,11 +91,12 @@ static void taps_of(const ox_pool *p, int a, int64_t *from, int64_t *to) {
   *to = OX_MIN(*to, p->kernel[a]);
 }
 
-/* Folds the row of outputs at |o| (whose last coordinate is 0), an output of no input to nothing. */
+/* Computes the row of outputs at |o|, whose last coordinate is 0, tap by tap. Outputs with empty windows keep the value
+ * that they begin with. */
 static void fold_row(const ox_pool *p, const double *x, const int64_t *o, double *y, int64_t *index,
                      const ox_stop *stop) {
   int last = p->axes - 1;
-  enum { BETWEEN = 1 << 13 /* elements, between two looks */ };
+  enum { BETWEEN = 1 << 13 /* elements between two checks of |stop| */ };
   int64_t t[OX_POOL_AXES], begin[OX_POOL_AXES], end[OX_POOL_AXES], from, to, done = 0;
   for (int a = 0; a < last; a++) {
     ox_pool_clip(p, a, o[a], 0, p->in[a], &begin[a], &end[a]);
@@ -124,7 +125,7 @@ static void fold_row(const ox_pool *p, const double *x, const int64_t *o, double
   } while (step(t, begin, end, last));
 }
 
-/* Sums to averages and norms. */
+/* Turns sums into averages or norms. */
 static void finish_row(const ox_pool *p, const int64_t *o, double *y) {
   int last = p->axes - 1;
   if (p->kind == OX_POOL_AVERAGE) {
@@ -141,7 +142,7 @@ static void finish_row(const ox_pool *p, const int64_t *o, double *y) {
   }
 }
 
-/* Maxima of nothing are still NaN, like those of nothing but NaN. */
+/* Maxima of empty windows are still NaN, like those of windows with nothing but NaN: the former become -infinity. */
 static void empty_to_least(const ox_pool *p, const int64_t *o, double *y) {
   int last = p->axes - 1;
   int64_t from, to;

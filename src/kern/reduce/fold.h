@@ -8,7 +8,7 @@
 #include "kern/reduce/reduce.h"
 #include "onyx/ep.h"
 
-/* The dimensions, sorted into kept and folded ones, neighbours of one sort merged. */
+/* The dimensions, divided into kept and folded ones; adjacent ones of one kind are merged. Innermost first. */
 typedef struct ox_fold_plan {
   int n_kept, n_folded;
   int64_t kept[OX_MAX_RANK], kept_stride[OX_MAX_RANK];
@@ -37,7 +37,7 @@ enum { OX_FOLD_BATCH = 512 };
 
 /* acc[k] of an empty fold. */
 ox_fold_acc ox_fold_identity(ox_fold f, uint32_t dtype);
-/* a fold b, for two partial results (EXP: of the same shift). */
+/* Combines two partial results (EXP: of the same shift). */
 ox_fold_acc ox_fold_join(ox_fold f, uint32_t dtype, ox_fold_acc a, ox_fold_acc b);
 /* Accumulators of outputs [out, out + n), n <= OX_FOLD_BATCH, over the folded elements [begin, end) in row-major order.
  * EXP reads shift[k] per output. */

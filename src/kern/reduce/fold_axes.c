@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/reduce/fold_axes.c - the loops over dimensions; the arithmetic is in reduce.h. Two walks: along contiguous
- * folded runs (rows), or over contiguous kept runs with a vector of accumulators (columns). */
+ * kern/reduce/fold_axes.c - the loops over dimensions; the arithmetic is in reduce.h. Two ways: along contiguous folded
+ * runs (rows), or over contiguous kept runs with an array of accumulators (columns). */
 #include "kern/reduce/fold.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static size_t size_of(uint32_t dtype) {
 void ox_fold_plan_init(ox_fold_plan *p, const ox_shape *shape, const bool *fold_axis) {
   *p = (ox_fold_plan){.outputs = 1, .length = 1};
   int64_t stride = 1;
-  int last = -1;                               /* sort of the dimension below: 0 kept, 1 folded */
+  int last = -1;                               /* kind of the dimension inside this one: 0 kept, 1 folded */
   for (int d = shape->rank - 1; d >= 0; d--) { /* innermost first; reversed below */
     int64_t extent = shape->dim[d], at = stride;
     stride *= extent;
@@ -90,7 +90,7 @@ OX_INLINE double join_f64(ox_fold f, double a, double b) {
 
 ox_fold_acc ox_fold_join(ox_fold f, uint32_t dtype, ox_fold_acc a, ox_fold_acc b) {
   if (is_float(dtype)) return (ox_fold_acc){.f = join_f64(f, a.f, b.f)};
-  ox_fold g = f == OX_FOLD_ABS || f == OX_FOLD_SQUARE ? OX_FOLD_SUM : f; /* the parts are mapped already */
+  ox_fold g = f == OX_FOLD_ABS || f == OX_FOLD_SQUARE ? OX_FOLD_SUM : f; /* parts are sums of values already mapped */
   return (ox_fold_acc){.i = ox_reduce_select(0)->row_i64[g](a.i, &b.i, 1, dtype == OX_U64)};
 }
 
@@ -101,7 +101,7 @@ static int64_t base_of(const ox_fold_plan *p, int64_t o) {
   return off;
 }
 
-/* A walk over folded elements in row-major order, in runs along the innermost folded dimension. */
+/* A position among the folded elements, visited in row-major order, in runs along the innermost folded dimension. */
 typedef struct {
   int64_t index[OX_MAX_RANK], off;
 } walk;
@@ -193,7 +193,7 @@ static void fold_flat(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, i
   for (int64_t k = 0; k < n; k++, x += row) acc[k].f = t->row[f](x, (size_t)(end - begin), shift ? (float)shift[k] : 0);
 }
 
-/* Products of short rows, and sums of pairs and the like: in double, one row after the other. */
+/* Very short rows are folded in double without vectors: products up to SHORT_ROW elements, sums up to TINY_ROW. */
 enum { SHORT_ROW = 16, TINY_ROW = 4 };
 
 static bool folds_tiny(const ox_fold_job *j, ox_fold f) {
@@ -228,7 +228,7 @@ static void fold_tiny(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, i
 #undef TINY
 }
 
-/* Short rows of floats, some of them a constant step apart. */
+/* Short rows of floats, of which several in a row are a constant step apart. */
 static bool folds_short(const ox_fold_job *j, ox_fold f) {
   enum { SOME = 4 };
   const ox_fold_plan *p = j->plan;
@@ -264,10 +264,10 @@ static void fold_short(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, 
 }
 
 /* ---- columns ---- */
-/* Narrow rows are taken together up to so many elements: some vectors that do not wait for each other. */
+/* Narrow rows are joined to wide ones of up to WIDE elements, so that there are several independent vectors. */
 enum { WIDE = 64, WIDE_ROWS = 8 };
 
-/* |width| accumulators side by side. Floats gather OX_FOLD_ROWS rows in |part|, then move to |wide|. */
+/* |width| accumulators. Floats are accumulated in |part| for OX_FOLD_ROWS rows, then added to |wide|. */
 typedef struct {
   const ox_fold_job *j;
   const ox_reduce_table *t;
@@ -289,7 +289,7 @@ static void reset_part(column_state *s) {
 
 static bool adds_up(ox_fold f) { return f != OX_FOLD_PROD && f != OX_FOLD_MAX && f != OX_FOLD_MIN; }
 
-/* acc fold part, |n| times; sums, the usual case, in a loop without a choice. */
+/* Combines n accumulators with |part|; sums, the usual case, in a loop without branches. */
 static void join_floats(ox_fold f, ox_fold_acc *acc, const float *part, size_t n) {
   if (adds_up(f)) {
     for (size_t i = 0; i < n; i++) acc[i].f += (double)part[i];

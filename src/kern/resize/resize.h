@@ -25,12 +25,12 @@ typedef enum ox_resize_round {
   OX_ROUND_PREFER_CEIL,
   OX_ROUND_FLOOR,
   OX_ROUND_CEIL,
-  OX_ROUND_SIMPLE /* before version 11: down when growing, up when shrinking */
+  OX_ROUND_SIMPLE /* before version 11: down when the axis grows, up when it shrinks */
 } ox_resize_round;
 
 typedef struct ox_resize_axis {
   int64_t in, out;
-  double scale; /* a float, or the ratio of sizes as it is */
+  double scale; /* the value of a float, or the exact ratio of the sizes */
   double roi_begin, roi_end;
   bool wide; /* coordinates in double; else rounded to float after each operation, as in the standard */
   ox_resize_mode mode;

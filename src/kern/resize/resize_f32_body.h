@@ -33,8 +33,8 @@ OX_INLINE void one(const float *x, const int32_t *at, const float *w, int64_t ta
   *y = sum;
 }
 
-/* x[at], where |x| is the beginning of a window of |pieces|. */
-OX_INLINE vf32 picked(const float *x, vi32 at, int32_t pieces) {
+/* The elements x[at] of a window of |pieces|. */
+OX_INLINE vf32 pick_from(const float *x, vi32 at, int32_t pieces) {
   const vi32 within = vi32_splat(OX_RESIZE_GROUP - 1);
   if (pieces == 1) return vf32_pick16(x, at);
   vf32 v = vf32_pick16(x, vi32_and(at, within));
@@ -57,7 +57,7 @@ OX_INLINE void group(const float *x, const int32_t *index, const float *weight, 
   for (size_t i = 0; i < n; i += VF32_LANES) {
     vf32 sum = vf32_zero();
     for (int64_t t = 0; t < taps; t++) {
-      vf32 v = picked(x, vi32_load(index + t * OX_RESIZE_GROUP + i), pieces);
+      vf32 v = pick_from(x, vi32_load(index + t * OX_RESIZE_GROUP + i), pieces);
       if (weighted) v = vf32_mul(vf32_load(weight + t * OX_RESIZE_GROUP + i), v);
       sum = t ? vf32_add(sum, v) : v;
     }
@@ -115,7 +115,7 @@ static void pass(const ox_resize_pass *p, const float *x, float *y, int64_t begi
   }
 }
 
-/* Plain loops, which the compiler turns into vectors. */
+/* Loops that the compiler vectorizes. */
 #define TWICE(bits)                                                                                           \
   OX_INLINE void twice_into_##bits(const uint##bits##_t *restrict x, uint##bits##_t *restrict y, int64_t n) { \
     for (int64_t i = 0; i < n; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i];                                     \
@@ -138,7 +138,7 @@ static void to_whole(float *y, int64_t n, float noise, float least, float most) 
   }
 }
 
-/* Channels are the lanes of a sum; squares of them are turned, so that points become the lanes of what is stored. */
+/* Sums have channels as lanes; squares of them are transposed, so that what is stored has points as lanes. */
 static void corners(const ox_corners *at, int64_t n, const float *x, int64_t ld, int64_t channels, float *y,
                     int64_t pitch) {
   vf32 v[VF32_LANES];

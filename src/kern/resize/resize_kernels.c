@@ -81,6 +81,7 @@ static int64_t source_row(const ox_resize_near *p, const int64_t *at) {
   return outside ? -1 : row;
 }
 
+/* Doubles each element of an input row; |pair|: writes the row twice. */
 static void near_twice(const ox_resize_near *p, const char *x, char *to, int64_t in, bool pair) {
   int width = p->elem == 1 ? 0 : p->elem == 2 ? 1 : p->elem == 4 ? 2 : 3;
   p->variant->twice[width](x, to, pair ? to + (size_t)(2 * in) * p->elem : NULL, in);
@@ -110,7 +111,7 @@ void ox_resize_nearest(const ox_resize_near *p, const void *x, void *y, int64_t 
     if (row < 0)
       fill_row(to, p->fill, p->elem, n);
     else if (row == last)
-      memcpy(to, to - (size_t)n * p->elem, (size_t)n * p->elem); /* growing: the row before */
+      memcpy(to, to - (size_t)n * p->elem, (size_t)n * p->elem); /* the same input row as the output row before */
     else if (at && p->twice)
       near_twice(p, (const char *)x + (size_t)(row * in) * p->elem, to, in, false);
     else if (at && p->last)

@@ -88,7 +88,7 @@ void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *w32, double
       index[0] = outside ? -1 : (int32_t)nearest(a, x);
       continue;
     }
-    double base = ceil(x) - 1, sum = 0; /* the ratio to the base lies in (0, 1] */
+    double base = ceil(x) - 1, sum = 0; /* x - base is in (0, 1] */
     for (int64_t t = 0; t < taps; t++) sum += weigh(a, base + (double)(t - left), x, scale);
     for (int64_t t = 0; t < taps; t++) {
       double at = base + (double)(t - left), w = weigh(a, at, x, scale) / sum;
@@ -102,7 +102,7 @@ void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *w32, double
   }
 }
 
-/* The windows of outputs [o, end). */
+/* The window of the group of outputs [o, end). */
 static ox_resize_window window_of(const int32_t *index, int64_t in, int64_t o, int64_t end, int64_t taps) {
   int64_t first = index[o * taps], most = index[end * taps - 1], pieces = (most - first) / OX_RESIZE_GROUP + 1;
   first = OX_MIN(first, in - pieces * OX_RESIZE_GROUP); /* windows must not extend beyond the line */

@@ -18,7 +18,7 @@ typedef struct ox_rnn_step {
   ox_act act[3]; /* f, g, h */
   float clip;    /* bounds what goes into activations; +inf: no clip */
   bool input_forget, linear_before_reset;
-  const int32_t *lens; /* per row: rows with step >= lens[row] keep their state; NULL: all go on */
+  const int32_t *lens; /* per row: rows with step >= lens[row] keep their state; NULL: no row ends early */
   int64_t step;
 } ox_rnn_step;
 
@@ -29,7 +29,7 @@ typedef struct ox_rnn_variant {
   ox_rnn_fn simple;    /* h = f(gates) */
   ox_rnn_fn lstm;      /* gates i, o, f, c */
   ox_rnn_fn gru_gates; /* gates z, r; fills reset unless linear_before_reset */
-  ox_rnn_fn gru_out;   /* from gates z, r and the second product, which lies where their third is, to h */
+  ox_rnn_fn gru_out;   /* h from gates z, r and the second product, which is stored in place of the third gate */
 } ox_rnn_variant;
 
 #define OX_RNN(needs, isa)                            \

@@ -6,9 +6,10 @@
 
 enum { L = VF32_LANES };
 
+/* Has row |row| not ended yet at this step? */
 OX_INLINE bool goes_on(const ox_rnn_step *s, size_t row) { return !s->lens || s->step < s->lens[row]; }
 
-/* Sigmoid for gates, tanh for the rest, no clip: nothing is left to ask for each vector. */
+/* Sigmoid for gates, tanh for the rest, and no clip: no branches are needed for each vector. */
 OX_INLINE bool is_usual(const ox_rnn_step *s, int n) {
   bool usual = s->act[0].kind == OX_ACT_SIGMOID && s->clip == INFINITY;
   for (int i = 1; i < n; i++) usual = usual && s->act[i].kind == OX_ACT_TANH;
@@ -47,7 +48,7 @@ OX_INLINE void lstm_at(const ox_rnn_step *s, const bool usual, const float *g, f
   vf32_store_n(h + j, vf32_mul(gate(s, 0, usual, out), usual ? vf32_tanh(cell) : vf32_act(s->act[2], cell)), n);
 }
 
-/* Vectors that are full have no need of |n|. */
+/* Full vectors are a loop of their own, in which |n| is a constant. */
 OX_INLINE void lstm_rows(const ox_rnn_step *s, const bool usual) {
   const size_t full = s->hidden / L * L;
   for (size_t r = 0; r < s->rows; r++) {
@@ -60,7 +61,7 @@ OX_INLINE void lstm_rows(const ox_rnn_step *s, const bool usual) {
 }
 
 void RNN_NAME(lstm)(const ox_rnn_step *step) {
-  const ox_rnn_step s = *step; /* what is stored cannot be part of it */
+  const ox_rnn_step s = *step; /* a copy: the compiler knows that stores do not change it */
   if (is_usual(&s, 3) && !s.peep && !s.input_forget)
     lstm_rows(&s, true);
   else

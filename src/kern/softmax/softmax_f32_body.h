@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/softmax/softmax_f32_body.h - softmax over the vocabulary. Long sums go to double a block at a time. */
+ * kern/softmax/softmax_f32_body.h - softmax over the SIMD vocabulary. Sums of a block are added up in double. */
 #include "kern/softmax/softmax.h"
 
-enum { L = VF32_LANES, BLOCK = 256 * L, PIECE = 16 * BLOCK, ROWS = 1024 }; /* PIECE, ROWS: between two looks */
+enum {
+  L = VF32_LANES,
+  BLOCK = 256 * L, /* elements summed in float */
+  PIECE = 16 * BLOCK,
+  ROWS = 1024 /* elements, or rows of columns, between two checks of |stop| */
+};
 
 static bool is_over(const ox_stop *stop) { return stop && ox_stop_asked(stop); }
 
@@ -17,12 +22,12 @@ static float highest(const float *x, size_t n) {
     size_t k = vf32_lanes_at(i, n);
     a = vf32_max(vf32_select(vm32_first(k), vf32_load_n(x + i, k), a), a);
   }
-  return vf32_hmax(vf32_max(a, b)); /* misses NaN, which the sum of exponentials passes on */
+  return vf32_hmax(vf32_max(a, b)); /* ignores NaN; the sum of exponentials then is NaN */
 }
 
 /* exp(x - high) as 2^(x log2e - high log2e): one FMA instead of a subtraction and the splitting of the argument. The
- * rounding of the second product shifts all exponents alike, which the division by the sum takes out again; for a
- * |high| so large that the shift could overflow, and without FMA, it is computed as exp(x - high). */
+ * rounding error of the second product multiplies all exponentials by the same factor, which cancels in the division by
+ * the sum. For a |high| so large that the shift could overflow, and without FMA, it is computed as exp(x - high). */
 typedef struct {
   vf32 high, shift;
   int direct;
@@ -35,7 +40,7 @@ static inline base base_of(float high) {
 
 static inline vf32 power(vf32 x, vf32 shift) {
   vf32 t = vf32_fma(x, vf32_splat(0x1.715476p+0f), shift), magic = vf32_splat(0x1.8p23f);
-  vm32 gone = vf32_lt(t, vf32_splat(-125.0f)); /* would be denormal soon */
+  vm32 gone = vf32_lt(t, vf32_splat(-125.0f)); /* nearly denormal: becomes 0 */
   t = vf32_at_least(t, -126.0f);
   vf32 n = vf32_sub(vf32_add(t, magic), magic), f = vf32_sub(t, n);
   vf32 p = vf32_fma(vf32_splat(0x1.5c0822p-10f), f, vf32_splat(0x1.3d0d48p-7f));
@@ -50,7 +55,7 @@ static inline vf32 exponential(vf32 x, const base *b, const int direct) {
   return direct ? vf32_exp_flush(vf32_sub(x, b->high)) : power(x, b->shift);
 }
 
-/* |total| and the exponentials, block by block; y, if not NULL, gets them. */
+/* |total| plus the sum of the exponentials, block by block. They are stored to y unless it is NULL. */
 OX_INLINE double sum_up(double total, const float *x, float *y, size_t n, const base *bs, const int direct) {
   for (size_t from = 0; from < n; from += BLOCK) {
     size_t end = n - from < BLOCK ? n : from + BLOCK, i = from;
@@ -89,7 +94,7 @@ OX_INLINE void logs(const float *x, float *y, size_t n, const base *b, double su
   if (i < n) vf32_store_n(y + i, vf32_sub(vf32_sub(vf32_load_n(x + i, n - i), h), s), n - i);
 }
 
-/* Pieces are whole blocks, so that sums are the same however long they are. */
+/* Pieces are whole blocks, so that the sum is the same as in |row|. */
 static void long_row(const float *x, float *y, size_t n, int is_log, const ox_stop *stop) {
   float high = -INFINITY;
   double sum = 0;
@@ -99,7 +104,7 @@ static void long_row(const float *x, float *y, size_t n, int is_log, const ox_st
     high = h > high ? h : high;
   }
   base b = base_of(high);
-  if (is_log) b.direct = 1; /* the largest element must give e^0 = 1 exactly: alone in the sum, its logarithm is 0 */
+  if (is_log) b.direct = 1; /* the largest element gives exactly e^0 = 1: if all others vanish, the logarithm is 0 */
   for (size_t i = 0; i < n; i += PIECE) {
     if (is_over(stop)) return;
     sum = exponentials(sum, x + i, is_log ? NULL : y + i, n - i < PIECE ? n - i : PIECE, &b);
@@ -114,7 +119,7 @@ static void long_row(const float *x, float *y, size_t n, int is_log, const ox_st
   }
 }
 
-/* A row of M vectors, missing lanes as -inf; the largest of each lane. */
+/* Loads a row of M vectors, with -inf in missing lanes; returns the maximum of each lane. */
 OX_INLINE vf32 load_small_row(const float *x, size_t n, const size_t M, vf32 *v) {
   vf32 high = vf32_splat(-INFINITY);
   size_t rest = n - (M - 1) * L;
@@ -310,8 +315,8 @@ static void columns(const float *x, float *y, size_t n, size_t width, size_t pit
   for (size_t i = 0; i < width; i += L) column_lanes(x + i, y + i, n, pitch, vf32_lanes_at(i, width), is_log, stop);
 }
 
-/* A square of |k| rows of n floats, n <= L, and of nothing: transposed, so that a row is a lane. |n| is a constant
- * after inlining for few. */
+/* |k| <= L rows of n <= L floats, transposed so that a row is a lane. |n| is a constant after inlining if it is small.
+ */
 OX_INLINE void square(const float *x, float *y, const size_t k, const size_t n, int is_log) {
   vf32 v[L], high = vf32_splat(-INFINITY), sum = vf32_zero();
   OX_UNROLL for (size_t i = 0; i < L; i++) v[i] = i < k ? vf32_load_n(x + i * n, n) : vf32_zero();

@@ -10,7 +10,7 @@
 
 #include "base/macros.h"
 
-/* Added to a number below 2^51, it leaves the nearest integer in the low bits. */
+/* The sum of this and a number below 2^51 has the nearest integer in its low bits. */
 #define OX_F64_SHIFT 0x1.8p52
 
 OX_INLINE uint64_t ox_f64_bits(double x) {
@@ -68,11 +68,11 @@ OX_INLINE double ox_f64_tanh(double x) {
   return copysign(t / (t + 2), x);
 }
 
-/* Beyond it, the products with the parts of pi / 2 are no longer exact. */
+/* For larger numbers the products with the parts of pi / 2 are not exact. */
 #define OX_F64_TRIG_LIMIT 0x1p20
 
-/* sin(x + quarter pi / 2), |x| <= the limit: x = n pi / 2 + r + rest, then fdlibm's polynomials for sine and cosine of
- * the pair, of which n picks one. */
+/* sin(x + quarter pi / 2), |x| <= OX_F64_TRIG_LIMIT: x = n pi / 2 + r + rest, then fdlibm's polynomials for sine and
+ * cosine of r + rest, of which n selects one. */
 OX_INLINE double ox_f64_trig(double x, uint64_t quarter) {
   double n = ox_f64_nearest(x * 0x1.45f306dc9c883p-1), a = x - n * 0x1.921fb544p0, w = n * 0x1.0b4611a6p-34, t = a - w;
   double back = a - t, off = (a - (t + back)) + (back - w), tail = n * 0x1.3198a2e037073p-69 - off;

@@ -31,7 +31,7 @@ typedef struct ox_unary_f32 {
 /* The functions for |have|; any |have| gets a complete table. */
 const ox_unary_f32 *ox_unary_f32_select(ox_isa have);
 
-/* Doubles through the C library: every function, and what the loops below are held against. */
+/* All functions of doubles by the C library: the reference for the loops below. */
 extern ox_unary_f64_fn *const ox_unary_f64[OX_UN_COUNT];
 
 typedef void ox_unary_int_fn(const void *x, void *y, size_t n, const void *p);

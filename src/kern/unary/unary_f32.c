@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/unary/unary_f32.c - picks the float functions for an instruction set; those that only the C library has. */
+ * kern/unary/unary_f32.c - selects the float functions for an instruction set; has those that call the C library. */
 #include <math.h>
 
 #include "kern/unary/unary_f32.h"

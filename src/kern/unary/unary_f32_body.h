@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/unary/unary_f32_body.h - the float functions over the vocabulary. a and b are the parameters, splat. */
+ * kern/unary/unary_f32_body.h - the float functions over the SIMD vocabulary. a and b are the parameters, in all lanes.
+ */
 #include "kern/unary/unary_f32.h"
 
 static inline vf32 abs_of(vf32 x) { return vf32_abs(x); }
@@ -18,7 +19,8 @@ static inline vf32 sign_of(vf32 x) { /* NaN and zeros stay */
 /* max and min return their second argument for NaN, so the data goes there */
 static inline vf32 relu_of(vf32 x) { return vf32_max(vf32_zero(), x); }
 static inline vf32 clamp01(vf32 x) { return vf32_at_most(vf32_at_least(x, 0.0f), 1.0f); }
-/* As vf32_sigmoid and vf32_tanh, but with a division: in a loop of its own it runs beside the other instructions. */
+/* As vf32_sigmoid and vf32_tanh, but with a division: in a loop with nothing else, it overlaps with other instructions.
+ */
 static inline vf32 sigmoid_of(vf32 x) {
   vf32 one = vf32_splat(1.0f), z = vf32_exp_flush(vf32_neg(vf32_abs(x)));
   return vf32_div(vf32_select(vf32_lt(x, vf32_zero()), z, one), vf32_add(one, z));
@@ -68,9 +70,10 @@ static inline vf32 trig_of(vf32 x, int quarter) {
   return vi32_as_f32(vi32_xor(vf32_bits(y), vi32_shl(vi32_and(q, vi32_splat(2)), 30)));
 }
 
-/* The polynomials of this and what follows are fits of our own, of relative errors below 5e-9. */
+/* The polynomials below were fitted for this file; their relative errors are below 5e-9. */
 #if VF32_HAS_FMA
-/* The tangent of r, or less its reciprocal. What r's rounding took off goes through the slope, 1 + r^2 and more. */
+/* x = n pi/2 + r; the tangent of r or, for odd n, -1 / that. |off|, the rounding error of r, is multiplied by the
+ * slope, about 1 + r^2. */
 static inline vf32 tan_of(vf32 x) {
   vf32 n = vf32_round(vf32_mul(x, vf32_splat(0x1.45f306p-1f))), part = vf32_splat(0x1.444p-24f);
   vf32 most = vf32_fnma(n, vf32_splat(0x1.fb4p-12f), vf32_fnma(n, vf32_splat(0x1.92p+0f), x));
@@ -88,8 +91,8 @@ static inline vf32 tan_of(vf32 x) {
 }
 #endif
 
-/* asin of s from 0 to 1/2 is s + |rest|. Beyond it s = sqrt((1 - |x|) / 2), put right for its rounding, and twice its
- * asin is what |x| lacks to pi/2. NaN outside of [-1, 1]. */
+/* For s from 0 to 1/2, asin(s) = s + *rest. For larger |x|, asin(|x|) = pi/2 - 2 asin(s) with s = sqrt((1 - |x|) / 2),
+ * whose rounding error is part of *rest; *far is then set. NaN outside of [-1, 1]. */
 static inline vf32 asin_parts(vf32 x, vm32 *far, vf32 *rest) {
   vf32 a = vf32_abs(x), half = vf32_splat(0.5f);
   *far = vf32_gt(a, half);
@@ -124,7 +127,7 @@ static inline vf32 acos_of(vf32 x) {
   return vf32_select(far, vf32_select(vf32_lt(x, vf32_zero()), left, twice), middle);
 }
 
-/* Below 1 a polynomial; then of expm1(|x|) or, where that is too large, of exp(|x| / 2) twice. */
+/* Below 1 a polynomial; above it from expm1(|x|) or, where that overflows, from exp(|x| / 2) twice. */
 #define LARGE_EXP 88.0f
 static inline vf32 sinh_of(vf32 x) {
   vf32 a = vf32_abs(x), half = vf32_splat(0.5f), one = vf32_splat(1.0f), z = vf32_mul(x, x);
