@@ -169,9 +169,9 @@ static void fold_rows(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, i
   }
 }
 
-/* Rows one behind the other: of floats, and of integers whose extremes are wanted. */
+/* Rows one behind the other: of floats or doubles, and of integers whose extremes are wanted. */
 static bool lies_flat(const ox_fold_plan *p) { return p->n_folded == 1 && p->n_kept <= 1 && p->folded_stride[0] == 1; }
-static bool folds_flat(const ox_fold_job *j) { return j->dtype == OX_F32 && lies_flat(j->plan); }
+static bool folds_flat(const ox_fold_job *j, uint32_t dtype) { return j->dtype == dtype && lies_flat(j->plan); }
 static bool folds_integers(const ox_fold_job *j, ox_fold f) {
   return !is_float(j->dtype) && (f == OX_FOLD_MAX || f == OX_FOLD_MIN) && lies_flat(j->plan);
 }
@@ -193,11 +193,19 @@ static void fold_flat(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, i
   for (int64_t k = 0; k < n; k++, x += row) acc[k].f = t->row[f](x, (size_t)(end - begin), shift ? (float)shift[k] : 0);
 }
 
+static void fold_flat_f64(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                          const double *shift, ox_fold_acc *acc) {
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  int64_t row = j->plan->folded[0];
+  const double *x = (const double *)j->data + out * row + begin;
+  for (int64_t k = 0; k < n; k++, x += row) acc[k].f = t->row_f64[f](x, (size_t)(end - begin), shift ? shift[k] : 0);
+}
+
 /* Very short rows are folded in double without vectors: products up to SHORT_ROW elements, sums up to TINY_ROW. */
 enum { SHORT_ROW = 16, TINY_ROW = 4 };
 
 static bool folds_tiny(const ox_fold_job *j, ox_fold f) {
-  if (!folds_flat(j)) return false;
+  if (!folds_flat(j, OX_F32)) return false;
   if (f == OX_FOLD_PROD) return j->plan->folded[0] <= SHORT_ROW;
   return (f == OX_FOLD_SUM || f == OX_FOLD_ABS || f == OX_FOLD_SQUARE) && j->plan->folded[0] <= TINY_ROW;
 }
@@ -436,7 +444,7 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
     fold_short(j, f, out, n, begin, end, acc);
     return;
   }
-  if (folds_flat(j)) {
+  if (folds_flat(j, OX_F32)) {
     fold_flat(j, f, out, n, begin, end, shift, acc);
     return;
   }
@@ -446,6 +454,10 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
   }
   if (folds_integers(j, f)) {
     fold_integers(j, f, out, n, begin, end, acc);
+    return;
+  }
+  if (folds_flat(j, OX_F64)) {
+    fold_flat_f64(j, f, out, n, begin, end, shift, acc);
     return;
   }
   if (!p->columns) {

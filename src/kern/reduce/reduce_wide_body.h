@@ -11,12 +11,18 @@ enum { LANES = 32 };
   static double row_f64_##name(const double *x, size_t n, double shift) { \
     double s[LANES] = {0}, all = 0;                                       \
     (void)shift;                                                          \
-    if (n < LANES) { /* one element a lane: the same sum */               \
+    if (n < LANES) {                                                      \
+      double four[4] = {0};                                               \
+      for (; n >= 4; n -= 4, x += 4)                                      \
+        for (size_t k = 0; k < 4; k++) {                                  \
+          double v = x[k];                                                \
+          four[k] += (expr);                                              \
+        }                                                                 \
       for (size_t k = 0; k < n; k++) {                                    \
         double v = x[k];                                                  \
         all += (expr);                                                    \
       }                                                                   \
-      return all;                                                         \
+      return all + ((four[0] + four[1]) + (four[2] + four[3]));           \
     }                                                                     \
     for (; n >= LANES; n -= LANES, x += LANES)                            \
       for (size_t k = 0; k < LANES; k++) {                                \
