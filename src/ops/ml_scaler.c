@@ -6,6 +6,7 @@
 #include "base/cksize.h"
 #include "graph/op_def.h"
 #include "kern/ml/ml_scores.h"
+#include "kern/reduce/reduce.h"
 
 enum { TILE = 8192 };
 
@@ -179,22 +180,53 @@ static double norm_of(char norm, const double *v, int64_t n) {
   return norm == 'M' ? most : norm == '1' ? sum : sqrt(sum);
 }
 
+/* Rows of floats, whose largest element or sum of magnitudes needs no double. */
+static double norm_of_floats(const ox_kernel_ctx *c, char norm, const float *x, int64_t n) {
+  enum { LANES = 4 };
+  float most[LANES] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+  int64_t i = 0;
+  if (norm == '1') return ox_reduce_select(c->isa)->row[OX_FOLD_ABS](x, (size_t)n, 0);
+  for (; i + LANES <= n; i += LANES)
+    for (int k = 0; k < LANES; k++) most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
+  for (; i < n; i++) most[0] = x[i] > most[0] ? x[i] : most[0];
+  for (int k = 1; k < LANES; k++) most[0] = most[k] > most[0] ? most[k] : most[0];
+  return (double)most[0];
+}
+
+static void divide_floats(const float *x, int64_t n, float by, float *y) {
+  enum { LANES = 4 };
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    float v[LANES];
+    for (int k = 0; k < LANES; k++) v[k] = x[i + k] / by;
+    memcpy(y + i, v, sizeof v); /* which may be x */
+  }
+  for (; i < n; i++) y[i] = x[i] / by;
+}
+
+static void normalize(const ox_kernel_ctx *c, const normalizer_prep *p, int64_t at, double *v) {
+  const ox_tensor *x = c->in[0];
+  float *y = (float *)c->out[0]->data + at;
+  if (p->inner == 1 && p->norm != '2' && x->dtype == OX_F32) {
+    const float *row = (const float *)x->data + at;
+    double norm = norm_of_floats(c, p->norm, row, p->features);
+    divide_floats(row, p->features, norm != 0 ? (float)norm : 1, y);
+    return;
+  }
+  if (p->inner == 1)
+    ox_ml_read_f64(x->dtype, x->data, at, p->features, v);
+  else
+    for (int64_t i = 0; i < p->features; i++) ox_ml_read_f64(x->dtype, x->data, at + i * p->inner, 1, v + i);
+  double norm = norm_of(p->norm, v, p->features);
+  for (int64_t i = 0; i < p->features; i++) y[i * p->inner] = (float)(norm != 0 ? v[i] / norm : v[i]);
+}
+
 static ox_status *run_normalizer(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
   const normalizer_prep *p = c->prep;
-  const ox_tensor *x = c->in[0];
-  double *v = scratch;
   int64_t end = OX_MIN(tiles.end * p->tile_rows, p->outer * p->inner);
-  for (int64_t row = tiles.begin * p->tile_rows; row < end; row++) {
-    int64_t at = row / p->inner * p->features * p->inner + row % p->inner;
-    if (p->inner == 1)
-      ox_ml_read_f64(x->dtype, x->data, at, p->features, v);
-    else
-      for (int64_t i = 0; i < p->features; i++) ox_ml_read_f64(x->dtype, x->data, at + i * p->inner, 1, v + i);
-    double norm = norm_of(p->norm, v, p->features);
-    float *y = (float *)c->out[0]->data + at;
-    for (int64_t i = 0; i < p->features; i++) y[i * p->inner] = (float)(norm != 0 ? v[i] / norm : v[i]);
-  }
+  for (int64_t row = tiles.begin * p->tile_rows; row < end; row++)
+    normalize(c, p, row / p->inner * p->features * p->inner + row % p->inner, scratch);
   return NULL;
 }
 

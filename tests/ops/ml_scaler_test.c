@@ -47,6 +47,29 @@ static void test_normalizer(void **state) {
   }
 }
 
+static void test_normalizer_of_wide_rows(void **state) {
+  (void)state;
+  enum { ROWS = 3, MOST = 37 };
+  static const char *const norms[] = {"MAX", "L1", "L2"};
+  static float x[ROWS * MOST], want[ROWS * MOST];
+  for (int k = 0; k < 3; k++)
+    for (int width = 1; width <= MOST; width += 4) {
+      for (int i = 0; i < ROWS * width; i++) x[i] = (float)((i * 37 + 5) % 23 - 11) / 7;
+      for (int r = 0; r < ROWS; r++) {
+        double most = -INFINITY, sum = 0, squares = 0;
+        for (int i = r * width; i < (r + 1) * width; i++)
+          most = fmax(most, x[i]), sum += fabs((double)x[i]), squares += (double)x[i] * x[i];
+        double norm = k == 0 ? most : k == 1 ? sum : sqrt(squares);
+        for (int i = r * width; i < (r + 1) * width; i++) want[i] = (float)(x[i] / (norm != 0 ? norm : 1));
+      }
+      one_node n;
+      one_node_init(&n, "ai.onnx.ml", "Normalizer", 1, 1);
+      one_node_str(&n, "norm", norms[k]);
+      one_node_input(&n, OX_F32, 2, (int64_t[]){ROWS, width}, x);
+      expect(&n, (size_t)(ROWS * width), want);
+    }
+}
+
 static void test_imputer(void **state) {
   (void)state;
   const float x[] = {1, NAN, NAN, 4};
@@ -72,10 +95,8 @@ static void test_binarizer(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_scaler),
-      cmocka_unit_test(test_normalizer),
-      cmocka_unit_test(test_imputer),
-      cmocka_unit_test(test_binarizer),
+      cmocka_unit_test(test_scaler),  cmocka_unit_test(test_normalizer), cmocka_unit_test(test_normalizer_of_wide_rows),
+      cmocka_unit_test(test_imputer), cmocka_unit_test(test_binarizer),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,10 @@ void ox_row_products_run(const ox_row_panels *m, ox_isa isa, bool distance, cons
     for (int64_t i = 0; i < m->n; i += OX_PANEL_ROWS) {
       int live = (int)OX_MIN(rows - r, MR);
       variants[v].fn(m->p + i * m->k, m->k, distance, x + r * m->k, live, block);
+      if (m->n == 1) { /* the usual regressor */
+        for (int s = 0; s < live; s++) y[(r + s) * ldy] = block[s * OX_PANEL_ROWS];
+        continue;
+      }
       for (int s = 0; s < live; s++)
         memcpy(y + (r + s) * ldy + i, block + s * OX_PANEL_ROWS,
                (size_t)OX_MIN(m->n - i, OX_PANEL_ROWS) * sizeof(float));
