@@ -62,10 +62,11 @@ static void group_f64(const ox_kernel_ctx *c, const group_prep *p, int64_t g) {
   double *y = (double *)c->out[0]->data + g * n;
   ox_mean mean = ox_mean_f64(x, (size_t)n);
   double inverse = 1 / sqrt(ox_variance_f64(x, (size_t)n, mean) + (double)a->epsilon);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t k = p->per_group ? g % per : g % per * p->channels + i / p->inner;
-    y[i] = ox_mean_deviation(x[i], mean) * inverse * ((const double *)c->in[1]->data)[k] +
-           ((const double *)c->in[2]->data)[k];
+  const double *scale = c->in[1]->data, *bias = c->in[2]->data;
+  for (int64_t ch = 0; ch < p->channels; ch++) {
+    int64_t k = p->per_group ? g % per : g % per * p->channels + ch, at = ch * p->inner;
+    ox_channel_select(c->isa)->scale_shift_f64(y + at, x + at, mean.hi, mean.lo, inverse * scale[k], bias[k],
+                                               (size_t)p->inner);
   }
 }
 

@@ -183,6 +183,7 @@ static const double *part_f64(const ox_kernel_ctx *c, int i, int64_t r, double *
   const norm_prep *p = c->prep;
   if (!p->part[i]) return NULL;
   const ox_tensor *t = c->in[p->part[i]];
+  if (t->dtype == OX_F64 && p->repeats[i]) return t->data;
   ox_bcast_gather(&p->spread[i], 0, t->data, ox_dtype_bits(t->dtype) / 8, r * p->n, p->n, raw);
   ox_convert_select(c->isa)->load_f64[t->dtype](raw, 0, (size_t)p->n, spare);
   return spare;

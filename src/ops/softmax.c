@@ -54,8 +54,10 @@ typedef struct {
 enum { COLUMNS = 64 };
 
 static way way_of(const softmax_prep *p, uint32_t dtype, kind k) {
-  enum { NARROW = 8, SHORT = 16, LONG = 512, FEW = 4, LANES = 16, MOST = 1 << 17 };
-  if (k == HARDMAX || p->inner > NARROW || p->inner == 0 || (dtype != OX_F32 && dtype != OX_F64)) return PLAIN;
+  enum { NARROW = 15, NARROW_LOG = 8, SHORT = 16, LONG = 512, FEW = 4, LANES = 16, MOST = 1 << 17 };
+  if (k == HARDMAX || p->inner > (k == LOG_SOFTMAX ? NARROW_LOG : NARROW) || p->inner == 0 ||
+      (dtype != OX_F32 && dtype != OX_F64))
+    return PLAIN;
   if (p->inner == 1 && (dtype == OX_F32 || p->n >= SHORT)) return PLAIN;
   if (p->n < SHORT) return p->outer > 1 ? GATHERED : PLAIN;
   if (p->n <= LONG && p->inner > FEW && p->outer >= LANES / p->inner) return GATHERED;
