@@ -84,7 +84,7 @@ enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) 
 #define COMMON                                                                                        \
   .since = 1, .types = {OX_T_FLOAT | WIDE}, .vars = "TTT", .min_in = 2, .max_in = 3, OX_ATTRS(attrs), \
   .attrs_bytes = sizeof(gemm_attrs), .infer = infer
-#define COMMON_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops
+#define COMMON_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << 1
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Gemm", COMMON), OX_KERNEL(COMMON_KERNEL)},

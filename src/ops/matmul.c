@@ -127,7 +127,7 @@ static ox_status *gradient(ox_tape *t, const ox_node *n, ox_id g) {
 
 enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) };
 #define COMMON .types = {OX_T_FLOAT | WIDE}, .min_in = 2, .infer = infer
-#define COMMON_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops
+#define COMMON_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << 1
 #define FUSED COMMON, OX_ATTRS(fused_attrs), .attrs_bytes = sizeof(matmul_attrs)
 #define FUSED_KERNEL COMMON_KERNEL
 

@@ -94,9 +94,15 @@ static inline size_t ox_gemm_b_bytes(const ox_gemm_variant *v, size_t k, size_t 
  * |stop| may be NULL. */
 void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,
                     void *panels, const ox_stop *stop);
-/* The same in independent units of some 128 to 256 KiB, in the order of the source in memory. */
+/* The same in independent units of some 128 to 256 KiB, in the order of the source in memory. src->p is the matrix's
+ * element number |first| in memory. */
 size_t ox_gemm_pack_units(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n);
-void ox_gemm_pack_unit(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit, void *panels);
+void ox_gemm_pack_unit(const ox_gemm_variant *v, const ox_gemm_src *src, size_t first, size_t k, size_t n, size_t unit,
+                       void *panels);
+/* Elements [*out_first, *out_first + *out_n) of a matrix without gaps, in its order in memory, hold all that |unit|
+ * reads. Returns whether no element lies in many units' ranges. */
+bool ox_gemm_pack_unit_span(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit,
+                            size_t *out_first, size_t *out_n);
 
 /* ---- the driver ---- */
 /* The form of B. PACKED: panels; DIRECT: float rows of unit stride; DOTS: float columns of unit stride (then a_ks must

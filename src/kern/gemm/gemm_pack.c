@@ -66,9 +66,9 @@ static void transpose_rows(const ox_gemm_variant *v, const ox_gemm_src *s, const
   for (size_t i = 0; i < k && w < v->nr; i++) memset(dst + i * row + w * elem, 0, row - w * elem);
 }
 
-static void pack_panel(const ox_gemm_variant *v, const ox_gemm_src *s, size_t k, size_t col, size_t w, void *dst) {
+/* |k| rows of |w| columns from |p| on, which has the type and strides of |s|. */
+static void pack_panel(const ox_gemm_variant *v, const ox_gemm_src *s, const char *p, size_t k, size_t w, void *dst) {
   size_t src_elem = s->type == OX_F32 ? 4 : 2, nr = v->nr;
-  const char *p = (const char *)s->p + (ptrdiff_t)col * s->ns * (ptrdiff_t)src_elem;
   if (s->type != v->panel) {
     if (s->type == OX_F16)
       strided_f16((const ox_u16u *)p, s->ks, s->ns, k, w, nr, dst);
@@ -85,12 +85,11 @@ static void pack_panel(const ox_gemm_variant *v, const ox_gemm_src *s, size_t k,
   }
 }
 
-/* Packs rows [k0, k0 + kn) of panel |j|. */
-static void pack_rows(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t j, size_t k0,
-                      size_t kn, void *panels) {
-  ox_gemm_src slab = *src;
-  slab.p = (const char *)src->p + (ptrdiff_t)k0 * src->ks * (src->type == OX_F32 ? 4 : 2);
-  pack_panel(v, &slab, kn, j * v->nr, OX_MIN(v->nr, n - j * v->nr),
+/* Packs rows [k0, k0 + kn) of panel |j|; the source begins at element |first|. */
+static void pack_rows(const ox_gemm_variant *v, const ox_gemm_src *src, size_t first, size_t k, size_t n, size_t j,
+                      size_t k0, size_t kn, void *panels) {
+  ptrdiff_t at = (ptrdiff_t)k0 * src->ks + (ptrdiff_t)(j * v->nr) * src->ns - (ptrdiff_t)first;
+  pack_panel(v, src, (const char *)src->p + at * (src->type == OX_F32 ? 4 : 2), kn, OX_MIN(v->nr, n - j * v->nr),
              (char *)panels + j * ox_gemm_panel_bytes(v, k) + ox_gemm_panel_bytes(v, k0));
 }
 
@@ -102,14 +101,14 @@ void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, 
     for (size_t j = begin; j < end; j++)
       for (size_t k0 = 0; k0 < k; k0 += LONG_SLAB) {
         if (ox_stop_moved(&pace, ox_gemm_panel_bytes(v, LONG_SLAB))) return;
-        pack_rows(v, src, k, n, j, k0, OX_MIN(k - k0, (size_t)LONG_SLAB), panels);
+        pack_rows(v, src, 0, k, n, j, k0, OX_MIN(k - k0, (size_t)LONG_SLAB), panels);
       }
     return;
   }
   for (size_t k0 = 0; k0 < k; k0 += SLAB) /* row-major: by slabs of rows, so that the source is read along its rows */
     for (size_t j = begin; j < end; j++) {
       if (ox_stop_moved(&pace, ox_gemm_panel_bytes(v, SLAB))) return;
-      pack_rows(v, src, k, n, j, k0, OX_MIN(k - k0, (size_t)SLAB), panels);
+      pack_rows(v, src, 0, k, n, j, k0, OX_MIN(k - k0, (size_t)SLAB), panels);
     }
 }
 
@@ -138,11 +137,30 @@ size_t ox_gemm_pack_units(const ox_gemm_variant *v, const ox_gemm_src *src, size
   return b.n_rows * b.n_panels;
 }
 
-void ox_gemm_pack_unit(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit,
-                       void *panels) {
+/* Rows [*k0, *k0 + *kn) of panels [*j0, *last). */
+static void unit_at(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit, size_t *k0,
+                    size_t *kn, size_t *j0, size_t *last) {
   blocks b = blocks_of(v, src, k, n);
   bool columns = src->ns != 1;
   size_t i = columns ? unit % b.n_rows : unit / b.n_panels, j = columns ? unit / b.n_rows : unit % b.n_panels;
-  size_t k0 = i * b.rows, last = OX_MIN((j + 1) * b.panels, ox_gemm_panels(v, n));
-  for (j *= b.panels; j < last; j++) pack_rows(v, src, k, n, j, k0, OX_MIN(b.rows, k - k0), panels);
+  *k0 = i * b.rows, *kn = OX_MIN(b.rows, k - *k0);
+  *j0 = j * b.panels, *last = OX_MIN(*j0 + b.panels, ox_gemm_panels(v, n));
+}
+
+void ox_gemm_pack_unit(const ox_gemm_variant *v, const ox_gemm_src *src, size_t first, size_t k, size_t n, size_t unit,
+                       void *panels) {
+  size_t k0, kn, j, last;
+  for (unit_at(v, src, k, n, unit, &k0, &kn, &j, &last); j < last; j++)
+    pack_rows(v, src, first, k, n, j, k0, kn, panels);
+}
+
+bool ox_gemm_pack_unit_span(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit,
+                            size_t *out_first, size_t *out_n) {
+  enum { MOST_READERS = 2 };
+  size_t k0, kn, j0, last, ks = (size_t)src->ks, ns = (size_t)src->ns;
+  blocks b = blocks_of(v, src, k, n);
+  unit_at(v, src, k, n, unit, &k0, &kn, &j0, &last);
+  *out_first = k0 * ks + j0 * v->nr * ns;
+  *out_n = (kn - 1) * ks + (OX_MIN(last * v->nr, n) - j0 * v->nr - 1) * ns + 1;
+  return (src->ns != 1 ? b.n_rows : b.n_panels) <= MOST_READERS;
 }

@@ -28,10 +28,23 @@ typedef struct packing {
   size_t units; /* of a matrix */
 } packing;
 
-/* Matrix |index| of |t|; without data if |t| is NULL. */
-static ox_gemm_src source(const ox_product_b *b, const ox_tensor *t, size_t index) {
-  const char *p = t ? (const char *)t->data + index * b->k * b->n * (ox_dtype_bits(b->type) / 8) : NULL;
+/* A matrix at |p|. */
+static ox_gemm_src source(const ox_product_b *b, const void *p) {
   return (ox_gemm_src){p, b->type, b->trans ? 1 : (ptrdiff_t)b->n, b->trans ? (ptrdiff_t)b->k : 1};
+}
+
+/* The elements that |unit| reads, counted from its matrix on; whether they are few enough to be computed for it. */
+static bool span(const packing *k, int64_t unit, size_t *first, size_t *n) {
+  const ox_product_b *b = k->b;
+  ox_gemm_src src = source(b, NULL);
+  return ox_gemm_pack_unit_span(b->v, &src, b->k, b->n, (size_t)unit % k->units, first, n);
+}
+
+static void unit_piece(const ox_pack *p, int64_t unit, int64_t *out_first, int64_t *out_n) {
+  const packing *k = p->arg;
+  size_t first, n;
+  span(k, unit, &first, &n);
+  *out_first = (int64_t)((size_t)unit / k->units * k->b->k * k->b->n + first), *out_n = (int64_t)n;
 }
 
 static void pack_units(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
@@ -40,14 +53,18 @@ static void pack_units(const ox_pack *p, const ox_tensor *const *in, void *to, i
   const ox_product_b *b = k->b;
   (void)scratch;
   for (int64_t u = begin; u < end; u++) {
-    size_t matrix = (size_t)u / k->units;
-    ox_gemm_src src = source(b, in[k->in], matrix);
-    ox_gemm_pack_unit(b->v, &src, b->k, b->n, (size_t)u % k->units, (char *)to + matrix * b->matrix_bytes);
+    size_t matrix = (size_t)u / k->units, first = 0, n;
+    ox_gemm_src src = source(b, in[k->in]->data);
+    if (p->piece)
+      span(k, u, &first, &n);
+    else
+      src.p = (const char *)src.p + matrix * b->k * b->n * (ox_dtype_bits(b->type) / 8);
+    ox_gemm_pack_unit(b->v, &src, first, b->k, b->n, (size_t)u % k->units, (char *)to + matrix * b->matrix_bytes);
   }
 }
 
 static ox_status *describe(ox_kernel_ctx *c, const ox_product_b *b, int in, ox_pack *p) {
-  ox_gemm_src nothing = source(b, NULL, 0);
+  ox_gemm_src nothing = source(b, NULL);
   packing *k = ox_ctx_alloc(c, sizeof *k);
   if (!k) return ox_oom();
   *k = (packing){b, in, ox_gemm_pack_units(b->v, &nothing, b->k, b->n)};
@@ -61,7 +78,9 @@ static ox_status *describe(ox_kernel_ctx *c, const ox_product_b *b, int in, ox_p
 
 ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in) {
   ox_pack p;
+  size_t first, n;
   OX_TRY(describe(c, b, in, &p));
+  if (p.n_units && span(p.arg, 0, &first, &n)) p.piece = unit_piece;
   atomic_store_explicit(b->use, OX_B_PACKED, memory_order_relaxed);
   return ox_ctx_pack_for_runs(c, &p, &b->panels);
 }

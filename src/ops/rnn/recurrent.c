@@ -151,7 +151,7 @@ void recurrent_pack_unit(const recurrent_dims *d, const recurrent_attrs *a, cons
     ox_gemm_src src = source_of(&m[i]);
     size_t units = ox_gemm_pack_units(d->v[i], &src, m[i].k, m[i].n);
     if (unit < units) {
-      ox_gemm_pack_unit(d->v[i], &src, m[i].k, m[i].n, unit, m[i].to);
+      ox_gemm_pack_unit(d->v[i], &src, 0, m[i].k, m[i].n, unit, m[i].to);
       return;
     }
     unit -= units;

@@ -165,7 +165,7 @@ static int per_channel(const ox_tensor *t, int64_t channels, int rank) {
 
 static int arith_guard(const ox_rewrite *g, ox_match *m) {
   weights *k = OX_CAPTURE(m, weights);
-  return weights_of(g, m->node[CONV], k) && per_channel(ox_const(g, m->arg[0]), k->channels, k->w->shape.rank);
+  return weights_of(g, m->node[CONV], k) && per_channel(ox_const_type(g, m->arg[0]), k->channels, k->w->shape.rank);
 }
 
 static ox_status *arith_apply(const ox_rewrite *g, const ox_match *m) {

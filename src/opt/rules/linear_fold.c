@@ -22,7 +22,7 @@ typedef struct weights {
 static int weights_of(const ox_rewrite *g, ox_id node, weights *k) {
   int gemm = ox_is(g, node, "Gemm");
   ox_id c = gemm ? ox_in(g, node, 2) : OX_NONE;
-  *k = (weights){ox_const(g, ox_in(g, node, 1)), ox_const(g, c), gemm && ox_attr_i(g, node, "transB", 0), 0};
+  *k = (weights){ox_const_type(g, ox_in(g, node, 1)), ox_const(g, c), gemm && ox_attr_i(g, node, "transB", 0), 0};
   if (!k->b || k->b->dtype != OX_F32 || k->b->shape.rank != 2) return 0;
   k->n = k->b->shape.dim[!k->trans];
   if (k->n < 1 || c == OX_NONE) return k->n > 0;
@@ -83,7 +83,7 @@ static ox_status *fold(const ox_rewrite *g, const ox_match *m, ox_id *wid, ox_id
   double eps = (double)ox_attr_f(g, m->node[NORM], "epsilon", 1e-5f);
   double beta = ox_is(g, f->product, "Gemm") ? (double)ox_attr_f(g, f->product, "beta", 1) : 1;
   int64_t rows = k->b->shape.dim[0], cols = k->b->shape.dim[1];
-  const ox_f32u *w = k->b->data;
+  const ox_f32u *w = ox_const(g, ox_in(g, f->product, 1))->data;
   float *nw, *nb;
   for (int i = SCALE; i <= VARIANCE; i++) p[i] = ox_const(g, m->arg[i]);
   OX_TRY(ox_f32_room(g, NULL, 2, k->b->shape.dim, &nw, wid));
