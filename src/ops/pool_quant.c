@@ -199,48 +199,27 @@ static void run_mean_rows(const ox_kernel_ctx *c, const qpool_prep *p, ox_range 
 
 /* ---- one mean per channel ---- */
 
-/* Of bytes as they lie, |flip| taken as unsigned; 16 bits hold the sums of 128 pairs. */
-static int64_t sum_of_run(const uint8_t *x, int64_t n, uint8_t flip) {
-  const uint64_t even = 0x00ff00ff00ff00ff, flips = (uint64_t)0x0101010101010101 * flip;
+enum { AT_ONCE = 1 << 22 /* bytes whose sum an int32 holds */ };
+
+/* Of the |n| bytes of a channel, |flip| taken as unsigned. */
+static int64_t sum_of_plane(const ox_mean_lines *v, const uint8_t *x, int64_t n, uint8_t flip) {
   int64_t sum = 0;
-  while (n >= 8) {
-    uint64_t pairs = 0, v;
-    for (int64_t i = OX_MIN(n / 8, 128); i > 0; i--, x += 8, n -= 8) {
-      memcpy(&v, x, sizeof v);
-      v ^= flips;
-      pairs += (v & even) + (v >> 8 & even);
-    }
-    for (; pairs; pairs >>= 16) sum += (int64_t)(pairs & 0xffff);
-  }
-  for (; n > 0; n--) sum += *x++ ^ flip;
+  for (int64_t i = 0; i < n; i += AT_ONCE) sum += v->all(x + i, (size_t)OX_MIN(n - i, AT_ONCE), flip);
   return sum;
 }
 
-/* Of |channels| bytes, a multiple of 8, that lie side by side, once in |step| bytes: words of 8, whose even and odd
- * bytes add up in 16 bits each. */
-static void sums_of_words(const uint8_t *x, int64_t n, int64_t step, int64_t channels, uint8_t flip, int64_t *sums) {
-  enum { ONCE = 256, WORDS = MEANS / 8 }; /* ONCE: bytes whose sum 16 bits hold */
-  const uint64_t evens = 0x00ff00ff00ff00ff, flips = (uint64_t)0x0101010101010101 * flip;
-  for (int64_t first = 0; first < n; first += ONCE) {
-    uint64_t even[WORDS] = {0}, odd[WORDS] = {0}, v;
-    for (int64_t i = first; i < OX_MIN(first + ONCE, n); i++)
-      for (int64_t w = 0; w < channels / 8; w++) {
-        memcpy(&v, x + i * step + w * 8, sizeof v);
-        v ^= flips;
-        even[w] += v & evens, odd[w] += v >> 8 & evens;
-      }
-    for (int64_t k = 0; k < channels; k++) sums[k] += (int64_t)((k % 2 ? odd : even)[k / 8] >> k % 8 / 2 * 16 & 0xffff);
+/* Of |channels| that lie side by side, once in |step| bytes. */
+static void sums_of_lanes(const ox_mean_lines *v, const uint8_t *x, int64_t n, int64_t step, int64_t channels,
+                          uint8_t flip, int64_t *sums) {
+  int32_t some[MEANS];
+  for (int64_t i = 0; i < n; i += AT_ONCE) {
+    v->down(some, x + i * step, (ptrdiff_t)step, OX_MIN(n - i, AT_ONCE), (size_t)channels, flip);
+    for (int64_t k = 0; k < channels; k++) sums[k] += some[k];
   }
 }
 
-static void sums_of_lanes(const uint8_t *x, int64_t n, int64_t step, int64_t channels, uint8_t flip, int64_t *sums) {
-  int64_t whole = channels / 8 * 8;
-  sums_of_words(x, n, step, whole, flip, sums);
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t k = whole; k < channels; k++) sums[k] += x[i * step + k] ^ flip;
-}
-
 static void run_means(const ox_kernel_ctx *c, const qpool_prep *p, ox_range tiles) {
+  const ox_mean_lines *v = ox_mean_lines_select(c->isa);
   int64_t blocks = OX_CEIL_DIV(p->channels, MEANS), n = p->in_n;
   uint8_t flip = c->in[0]->dtype == OX_I8 ? 128 : 0;
   scales s = scales_of(c, p);
@@ -249,9 +228,9 @@ static void run_means(const ox_kernel_ctx *c, const qpool_prep *p, ox_range tile
     int64_t sums[MEANS] = {0}, at = image * p->channels + first;
     const uint8_t *x = c->in[0]->data;
     if (p->last)
-      sums_of_lanes(x + image * n * p->channels + first, n, p->channels, count, flip, sums);
+      sums_of_lanes(v, x + image * n * p->channels + first, n, p->channels, count, flip, sums);
     else
-      for (int64_t k = 0; k < count; k++) sums[k] = sum_of_run(x + (at + k) * n, n, flip);
+      for (int64_t k = 0; k < count; k++) sums[k] = sum_of_plane(v, x + (at + k) * n, n, flip);
     for (int64_t k = 0; k < count; k++)
       put(c, &s, at + k, ((double)sums[k] - ((double)flip + s.x_zero) * (double)n) / (double)n);
   }

@@ -103,6 +103,24 @@ static void test_ends(void **state) {
   }
 }
 
+/* Lines of all lengths, of any bytes and of the largest. */
+static void test_sums_of_all(void **state) {
+  (void)state;
+  static const size_t lengths[] = {0, 1, 7, 49, 63, 64, 65, 127, 3136, 64 * 256 - 1, 64 * 256, 64 * 256 + 1, 40000};
+  size_t n;
+  const ox_mean_lines *const *v = ox_mean_lines_variants(&n);
+  for (size_t i = 0; i < n; i++)
+    for (size_t l = 0; l < OX_COUNT(lengths) && !(v[i]->needs & ~ox_isa_host()); l++)
+      for (int how = 0; how < 4; how++) {
+        uint8_t *x = malloc(lengths[l] + 1), flip = how & 1 ? 128 : 0;
+        int32_t want = 0;
+        for (size_t k = 0; k < lengths[l]; k++)
+          x[k] = how & 2 ? 255 ^ flip : (uint8_t)((uint64_t)k * 2654435761u >> 13), want += x[k] ^ flip;
+        assert_int_equal(v[i]->all(x, lengths[l], flip), want);
+        free(x);
+      }
+}
+
 static void test_fits(void **state) {
   (void)state;
   ox_pool p = {.axes = 2, .kernel = {2896, 2896}};
@@ -116,9 +134,10 @@ static void test_fits(void **state) {
 int main(void) {
   size_t n;
   const ox_mean_lines *const *v = ox_mean_lines_variants(&n);
-  struct CMUnitTest tests[16] = {cmocka_unit_test(test_ends), cmocka_unit_test(test_fits)};
-  assert_true(n + 2 <= OX_COUNT(tests));
+  struct CMUnitTest tests[16] = {cmocka_unit_test(test_ends), cmocka_unit_test(test_sums_of_all),
+                                 cmocka_unit_test(test_fits)};
+  assert_true(n + 3 <= OX_COUNT(tests));
   for (size_t i = 0; i < n; i++)
-    tests[i + 2] = (struct CMUnitTest){v[i]->name, check_variant, NULL, NULL, (void *)(uintptr_t)v[i]};
-  return _cmocka_run_group_tests("mean_lines", tests, n + 2, NULL, NULL);
+    tests[i + 3] = (struct CMUnitTest){v[i]->name, check_variant, NULL, NULL, (void *)(uintptr_t)v[i]};
+  return _cmocka_run_group_tests("mean_lines", tests, n + 3, NULL, NULL);
 }

@@ -20,10 +20,12 @@ typedef struct ox_mean_bytes {
 typedef struct ox_mean_lines {
   ox_isa needs;
   const char *name;
-  /* y[i] = the sum of x[t * step + i] xor |flip|, t below |taps|, for i below n */
+  /* y[i] = the sum of x[t * step + i] xor |flip|, t below |taps|, which is below 2^23, for i below n */
   void (*down)(int32_t *y, const uint8_t *x, ptrdiff_t step, int64_t taps, size_t n, uint8_t flip);
   /* y[i] = the sum of x[t * step + i * each] */
   void (*along)(int32_t *y, const int32_t *x, ptrdiff_t step, int64_t taps, ptrdiff_t each, size_t n);
+  /* The sum of x[i] xor |flip|, i below n; n below 2^23. */
+  int32_t (*all)(const uint8_t *x, size_t n, uint8_t flip);
   /* y[i] = rint((x[i] - less) * factor) + zero, saturated, xor |flip|; NaN becomes the least value */
   void (*round)(uint8_t *y, const int32_t *x, size_t n, int32_t less, double factor, int32_t zero, uint8_t flip);
 } ox_mean_lines;
