@@ -6,6 +6,7 @@
 
 #include "kern/move/gather_scatter.h"
 #include "kern/move/sub_byte.h"
+#include "kern/quant/convert.h"
 #include "ops/move/deferred.h"
 
 typedef struct {
@@ -99,6 +100,7 @@ typedef struct quant_plan {
   int64_t q, post, block, pre_step, q_step, post_step;
   int64_t zero_row, zero_packed; /* last dimension of the zero points in values, and in scales */
   unsigned bits;
+  uint32_t type;    /* of values, in bytes or not */
   float table[256]; /* values of 8 bits and less as floats, before the zero point */
 } quant_plan;
 
@@ -136,6 +138,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->n = ox_shape_count(&c->in[1]->shape), p->rows = p->inner ? p->outer * p->n : 0;
   p->q = OX_MAX(values.dim[axis], 1), p->post = ox_shape_span(&values, axis + 1, values.rank);
   p->block = a->block_size ? a->block_size : p->q, p->bits = bits_of(a, dtype);
+  p->type = dtype != OX_U8 || p->bits == 8 ? dtype : p->bits == 4 ? OX_U4 : OX_U2;
   int64_t scale_post = ox_shape_span(scales, axis + 1, scales->rank), scale_pre = ox_shape_span(scales, 0, axis);
   if ((scale_post != p->post && scale_post != 1) || (scale_pre != ox_shape_span(&values, 0, axis) && scale_pre != 1))
     return ox_fail(OX_NOT_IMPLEMENTED, "GatherBlockQuantized: scales broadcast along some axes only");
@@ -172,7 +175,7 @@ static void put(ox_tensor *t, int64_t i, float v) {
 }
 
 /* Values [from, from + inner) to output elements from |to| on; scale and zero point are kept while they hold. */
-static void dequantize_row(const ox_kernel_ctx *c, const quant_plan *p, int64_t from, int64_t to) {
+static void dequantize_each(const ox_kernel_ctx *c, const quant_plan *p, int64_t from, int64_t to) {
   const uint8_t *data = c->in[0]->data;
   int64_t known = -1;
   float scale = 0, zero = 0;
@@ -183,6 +186,37 @@ static void dequantize_row(const ox_kernel_ctx *c, const quant_plan *p, int64_t 
     float x = p->table[p->bits == 8 ? data[v] : ox_sub_byte_get(data, p->bits, v)];
     put(c->out[0], to + i, (x - zero) * scale);
   }
+}
+
+/* In pieces of known length, which compilers turn into vectors. */
+static void shift_and_scale(float *y, int64_t n, float zero, float scale) {
+  enum { PIECE = 16 };
+  for (; n >= PIECE; n -= PIECE, y += PIECE)
+    for (int i = 0; i < PIECE; i++) y[i] = (y[i] - zero) * scale;
+  for (int64_t i = 0; i < n; i++) y[i] = (y[i] - zero) * scale;
+}
+
+/* The same where the quantized axis is the last: runs of one scale. */
+static void dequantize_runs(const ox_kernel_ctx *c, const quant_plan *p, int64_t from, int64_t to) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  const bool floats = c->out[0]->dtype == OX_F32;
+  float block[OX_CONVERT_BLOCK];
+  for (int64_t i = 0, n; i < p->inner; i += n) {
+    int64_t v = from + i, at = v % p->q, s = v / p->q * p->pre_step + at / p->block * p->q_step;
+    n = OX_MIN(OX_MIN(p->block - at % p->block, p->q - at), OX_MIN(p->inner - i, OX_CONVERT_BLOCK));
+    float scale = scale_of(c->in[2], s), zero = zero_of(c, p, s),
+          *y = floats ? (float *)c->out[0]->data + to + i : block;
+    cv->load_f32[p->type](c->in[0]->data, (size_t)v, (size_t)n, y);
+    shift_and_scale(y, n, zero, scale);
+    if (!floats) cv->store_f32[c->out[0]->dtype](y, c->out[0]->data, (size_t)(to + i), (size_t)n, NULL);
+  }
+}
+
+static void dequantize_row(const ox_kernel_ctx *c, const quant_plan *p, int64_t from, int64_t to) {
+  if (p->post == 1)
+    dequantize_runs(c, p, from, to);
+  else
+    dequantize_each(c, p, from, to);
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {

@@ -21,6 +21,7 @@ static const row good[] = {
     {"4 bits in bytes: half of the last one is padding", OX_U8, 4, 2, {ROWS, (BLOCKS + 1) / 2}},
     {"8 bits", OX_U8, 8, 2, {ROWS, BLOCKS}},
     {"none", OX_U8, 8, -1, {0}},
+    {"2 bits in bytes", OX_U8, 2, -1, {0}},
 };
 static const row bad[] = {
     {"a row of as many", OX_U4, 4, 2, {1, ROWS *BLOCKS}}, {"as many in another order", OX_U8, 8, 2, {BLOCKS, ROWS}},
@@ -30,7 +31,8 @@ static const row bad[] = {
 };
 
 static unsigned value_at(const row *r, const uint8_t *data, int64_t at) {
-  return r->bits == 8 ? data[at] : data[at / 2] >> at % 2 * 4 & 15;
+  int64_t together = 8 / r->bits;
+  return data[at / together] >> at % together * r->bits & ((1u << r->bits) - 1);
 }
 
 static ox_status *run(const row *r, one_node *n, const uint8_t *data, const uint8_t *zero, const float *scale) {
@@ -59,7 +61,7 @@ static void test_values(void **state) {
     for (int64_t i = 0; i < 3 * COLUMNS; i++) {
       static const int64_t from[] = {3, 0, 3};
       int64_t line = from[i / COLUMNS], column = i % COLUMNS, block = column / BLOCK;
-      unsigned z = r->zero_rank < 0 ? 128 : value_at(r, zero, line * pad + block);
+      unsigned z = r->zero_rank < 0 ? 1u << (r->bits - 1) : value_at(r, zero, line * pad + block);
       float want = ((float)value_at(r, data, line * COLUMNS + column) - (float)z) * scale[line * BLOCKS + block];
       float got = ((const float *)n.out[0].data)[i];
       if (got != want) fail_msg("%s: [%d] is %g, wanted %g", r->name, (int)i, got, want);
