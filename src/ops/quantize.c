@@ -86,6 +86,45 @@ static void spread(const ox_convert *cv, const ox_tensor *t, const ox_scales *s,
   }
 }
 
+/* Loops over pieces of known length, which compilers turn into vectors. */
+enum { PIECE = 16 };
+
+static void divide(float *restrict x, const float *restrict s, size_t n) {
+  for (; n >= PIECE; n -= PIECE, x += PIECE, s += PIECE)
+    for (int i = 0; i < PIECE; i++) x[i] /= s[i];
+  for (size_t i = 0; i < n; i++) x[i] /= s[i];
+}
+
+/* rint(x) + zero within the bounds. Bounds and zero points are far below |far|, where adding |round| rounds; NaN
+ * becomes the low end. */
+static inline float settled(float x, float zero, float low, float high) {
+  const float far = 0x1p20f, round = 0x1.8p23f;
+  float q = x > -far ? x : -far;
+  q = q < far ? q : far;
+  q = (q + round) - round + zero;
+  q = q > low ? q : low;
+  return q < high ? q : high;
+}
+
+static void settle_all(float *restrict x, const float *restrict zero, size_t n, float low, float high) {
+  for (; n >= PIECE; n -= PIECE, x += PIECE, zero += PIECE)
+    for (int i = 0; i < PIECE; i++) x[i] = settled(x[i], zero[i], low, high);
+  for (size_t i = 0; i < n; i++) x[i] = settled(x[i], zero[i], low, high);
+}
+
+/* Whole numbers of 4 bits, two to a byte, the low half first. |n| of them, the last padded with zero. */
+static void put_halves(const float *restrict x, uint8_t *restrict y, size_t n) {
+  uint8_t low[PIECE], high[PIECE];
+  for (; n >= 2 * PIECE; n -= 2 * PIECE, x += 2 * PIECE, y += PIECE) {
+    for (int i = 0; i < PIECE; i++) low[i] = (uint8_t)((int)x[2 * i] & 15), high[i] = (uint8_t)((int)x[2 * i + 1] & 15);
+    for (int i = 0; i < PIECE; i++) y[i] = (uint8_t)(low[i] | high[i] << 4);
+  }
+  for (size_t i = 0; i < n; i += 2) {
+    int next = i + 1 < n ? (int)x[i + 1] & 15 : 0;
+    y[i / 2] = (uint8_t)(((int)x[i] & 15) | next << 4);
+  }
+}
+
 static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n) {
   const quantize_attrs *a = c->attrs;
   const quantize_prep *p = c->prep;
@@ -94,18 +133,19 @@ static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, 
   cv->load_f32[c->in[0]->dtype](c->in[0]->data, (size_t)at, n, x);
   spread(cv, c->in[1], &p->pair.scales, at, n, s);
   if (ox_ctx_has(c, 2)) spread(cv, c->in[2], &p->pair.zeros, at, n, z);
-  for (size_t i = 0; i < n; i++) x[i] /= s[i];
+  divide(x, s, n);
   if (OX_BIT(p->precision) & OX_T_FLOAT16S) { /* the quotient itself is rounded to 16 bits */
     cv->store_f32[p->precision](x, half, 0, n, NULL);
     cv->load_f32[p->precision](half, 0, n, x);
   }
   if (p->integer)
-    for (size_t i = 0; i < n; i++) {
-      float q = rintf(x[i]) + z[i];
-      x[i] = q > p->low ? q < p->high ? q : p->high : p->low;
-    }
+    settle_all(x, z, n, p->low, p->high);
   else
     for (size_t i = 0; i < n; i++) x[i] += z[i];
+  if (c->out[0]->dtype == OX_U4 || c->out[0]->dtype == OX_I4) {
+    put_halves(x, (uint8_t *)c->out[0]->data + at / 2, n);
+    return;
+  }
   cv->store_f32[c->out[0]->dtype](x, c->out[0]->data, (size_t)at, n, &(ox_narrow_how){a->saturate != 0, 0});
 }
 
