@@ -7,6 +7,128 @@
 
 enum { ATT_QUARTERS = ATT_WIDEST / 4, ATT_LANES = 256 / ATT_FEW };
 
+/* What a group computes: the |rows| of the heads that share head |hk| of K, in batch item |b|, with the keys from
+ * |begin| to |end|. A row's position among the keys is its own plus |offset|. */
+typedef struct attention_work {
+  int rows, hk, b, offset, begin, end, k_base, v_base;
+} attention_work;
+
+FUNCTION void attention_divide(const attention_params *p, const GLOBAL char *lens, int group, int split,
+                               attention_work *w) {
+  int keys;
+  w->rows = p->per * p->q_len, w->hk = group % p->kv_heads, w->b = group / p->kv_heads;
+  keys = attention_keys(p, lens, w->b), w->offset = attention_offset(p, keys);
+  w->begin = split * p->split_keys, w->end = MIN_OF(keys, w->begin + p->split_keys);
+  w->k_base = w->b * p->k_batch + w->hk * p->k_head, w->v_base = w->b * p->v_batch + w->hk * p->v_head;
+  if (p->right >= 0) w->end = MIN_OF(w->end, w->offset + p->q_len + p->right);
+  if (p->left >= 0) w->begin = MAX_OF(w->begin, w->offset - p->left);
+}
+
+/* The rows of Q go to local memory; zeros where there are fewer than ATT_FEW. */
+FUNCTION void attention_stage_rows(const attention_params *p, const attention_work *w, const GLOBAL REAL *q, int t,
+                                   LOCAL_POINTER float4 *qs) {
+  for (int e = t; e < ATT_FEW * ATT_QUARTERS; e += 256) {
+    int r = e / ATT_QUARTERS, at = 0;
+    if (r < w->rows) at = w->b * p->q_batch + ATT_ROW_HEAD(*p, w->hk, r) * p->q_head + r % p->q_len * p->q_row;
+    qs[e] = attention_load(q, at, e % ATT_QUARTERS * 4, r < w->rows ? p->d : 0, p->q_wide);
+  }
+}
+
+/* A quarter of the products of one key with all rows. */
+FUNCTION void attention_quarter(const attention_params *p, const attention_work *w, const GLOBAL REAL *k, int key,
+                                int t, const LOCAL_POINTER float4 *qs, LOCAL_POINTER float *quarters) {
+  float mine[ATT_FEW];
+  int at = w->k_base + key * p->k_row;
+  UNROLL for (int i = 0; i < ATT_FEW; i++) mine[i] = 0.0f;
+  if (key < w->end) {
+    UNROLL4 for (int c = t % 4; c * 4 < p->d; c += 4) {
+      float4 y = attention_load(k, at, c * 4, p->d, p->k_wide);
+      UNROLL for (int i = 0; i < ATT_FEW; i++) {
+        if (i < w->rows) {
+          float4 x = qs[i * ATT_QUARTERS + c];
+          mine[i] = FMAF(x.x, y.x, FMAF(x.y, y.y, FMAF(x.z, y.z, FMAF(x.w, y.w, mine[i]))));
+        }
+      }
+    }
+  }
+  UNROLL for (int i = 0; i < ATT_FEW; i++) quarters[i * 256 + t] = mine[i];
+}
+
+/* The scores of all keys: four items for each of 64 keys, then one for each of their scores. */
+FUNCTION void attention_scores(const attention_params *p, const attention_work *w, const GLOBAL REAL *k,
+                               const GLOBAL char *b0, const GLOBAL char *b1, const LOCAL_POINTER float4 *qs,
+                               LOCAL_POINTER float4 *products, LOCAL_POINTER float *weights) {
+  for (int k0 = w->begin; k0 < w->end; k0 += ATT_KEYS) {
+    FOR_ITEMS(t, 256) { attention_quarter(p, w, k, k0 + t / 4, t, qs, (LOCAL_POINTER float *)products); }
+    BARRIER;
+    FOR_ITEMS(t, 256) {
+      for (int i = t / ATT_KEYS; i < w->rows; i += 4) {
+        float4 x = products[i * ATT_KEYS + t % ATT_KEYS];
+        int key = k0 + t % ATT_KEYS, s = i % p->q_len, h = ATT_ROW_HEAD(*p, w->hk, i);
+        float score = -INFINITY;
+        if (key < w->end) score = attention_score(p, (x.x + x.y) + (x.z + x.w), b0, b1, w->b, h, s, key, s + w->offset);
+        weights[i * ATT_RANGE + key - w->begin] = score;
+      }
+    }
+    BARRIER;
+  }
+}
+
+/* The highest score of those that item |t| looks at; 32 items share a row. */
+FUNCTION float attention_highest(const attention_work *w, int t, const LOCAL_POINTER float *weights) {
+  float m = -INFINITY;
+  if (t / ATT_LANES < w->rows) {
+    for (int i = t % ATT_LANES; i < w->end - w->begin; i += ATT_LANES) {
+      float s = weights[t / ATT_LANES * ATT_RANGE + i];
+      m = MAX_OF(s, m);
+    }
+  }
+  return m;
+}
+
+/* Turns these scores into weights and returns their sum. |first|: the score of the row's sink, -INFINITY without one;
+ * |parts|: the highest scores of the 32 items, of which the highest becomes |most|. */
+FUNCTION float attention_weigh(const attention_work *w, int t, float first, const LOCAL_POINTER float *parts,
+                               LOCAL_POINTER float *weights, LOCAL_POINTER float *most) {
+  int row = t / ATT_LANES;
+  float m = first, sum = 0.0f;
+  UNROLL for (int i = 0; i < ATT_LANES; i++) m = MAX_OF(parts[row * ATT_LANES + i], m);
+  float from = m == -INFINITY ? 0.0f : m;
+  if (row < w->rows) {
+    for (int i = t % ATT_LANES; i < w->end - w->begin; i += ATT_LANES) {
+      float weight = EXP2F(weights[row * ATT_RANGE + i] - from);
+      weights[row * ATT_RANGE + i] = weight, sum += weight;
+    }
+  }
+  if (t % ATT_LANES == 0) sum += EXP2F(first - from), most[row] = m;
+  return sum;
+}
+
+/* The weighted sums of item |t|'s four columns of V, over every (256 / quads)-th key. */
+FUNCTION void attention_values(const attention_params *p, const attention_work *w, const GLOBAL REAL *v, int quads,
+                               int t, const LOCAL_POINTER float *weights, float (*acc)[4]) {
+  UNROLL for (int i = 0; i < ATT_FEW; i++) { UNROLL for (int j = 0; j < 4; j++) acc[i][j] = 0.0f; }
+  UNROLL4 for (int i0 = t / quads; i0 < w->end - w->begin; i0 += 256 / quads) {
+    float4 y = attention_load(v, w->v_base + (w->begin + i0) * p->v_row, t % quads * 4, p->dv, p->v_wide);
+    UNROLL for (int i = 0; i < ATT_FEW; i++) {
+      if (i < w->rows) {
+        float by = weights[i * ATT_RANGE + i0];
+        acc[i][0] = FMAF(by, y.x, acc[i][0]), acc[i][1] = FMAF(by, y.y, acc[i][1]);
+        acc[i][2] = FMAF(by, y.z, acc[i][2]), acc[i][3] = FMAF(by, y.w, acc[i][3]);
+      }
+    }
+  }
+}
+
+/* Item |t|'s sums of row |i|: registers cannot be indexed dynamically. */
+FUNCTION float4 attention_row_of(float (*acc)[4], int i) {
+  float4 mine = MAKE4(0.0f, 0.0f, 0.0f, 0.0f);
+  UNROLL for (int j = 0; j < ATT_FEW; j++) {
+    if (j == i) mine = MAKE4(acc[j][0], acc[j][1], acc[j][2], acc[j][3]);
+  }
+  return mine;
+}
+
 KERNEL(attention_few, attention_params) {
   BUFFER(const REAL, q, 0);
   BUFFER(const REAL, k, 1);
@@ -26,79 +148,19 @@ KERNEL(attention_few, attention_params) {
   LOCAL(float, most, [ATT_FEW]);
   LOCAL(float, sums, [ATT_FEW]);
   PRIVATE(float, acc, 256, [ATT_FEW][4]);
-  LOCAL_POINTER float *quarters = (LOCAL_POINTER float *)products;
-  int rows = p.per * p.q_len, hk = GROUP(0) % p.kv_heads, b = GROUP(0) / p.kv_heads;
-  int keys = attention_keys(&p, lens, b), offset = attention_offset(&p, keys);
-  int begin = GROUP(1) * p.split_keys, end = MIN_OF(keys, begin + p.split_keys);
-  int k_base = b * p.k_batch + hk * p.k_head, v_base = b * p.v_batch + hk * p.v_head, quads = 1;
-  if (p.right >= 0) end = MIN_OF(end, offset + p.q_len + p.right);
-  if (p.left >= 0) begin = MAX_OF(begin, offset - p.left);
+  attention_work w;
+  int quads = 1;
+  attention_divide(&p, lens, GROUP(0), GROUP(1), &w);
   while (quads * 4 < p.dv) quads *= 2;
-  FOR_ITEMS(t, 256) {
-    for (int e = t; e < ATT_FEW * ATT_QUARTERS; e += 256) {
-      int r = e / ATT_QUARTERS, at = 0;
-      if (r < rows) at = b * p.q_batch + ATT_ROW_HEAD(p, hk, r) * p.q_head + r % p.q_len * p.q_row;
-      qs[e] = attention_load(q, at, e % ATT_QUARTERS * 4, r < rows ? p.d : 0, p.q_wide);
-    }
-  }
+  FOR_ITEMS(t, 256) { attention_stage_rows(&p, &w, q, t, qs); }
   BARRIER;
-  /* Four items for each of 64 keys, then one for each of their scores. */
-  for (int k0 = begin; k0 < end; k0 += ATT_KEYS) {
-    FOR_ITEMS(t, 256) {
-      float mine[ATT_FEW];
-      int key = k0 + t / 4, at = k_base + key * p.k_row;
-      UNROLL for (int i = 0; i < ATT_FEW; i++) mine[i] = 0.0f;
-      if (key < end) {
-        UNROLL4 for (int c = t % 4; c * 4 < p.d; c += 4) {
-          float4 y = attention_load(k, at, c * 4, p.d, p.k_wide);
-          UNROLL for (int i = 0; i < ATT_FEW; i++) {
-            if (i < rows) {
-              float4 x = qs[i * ATT_QUARTERS + c];
-              mine[i] = FMAF(x.x, y.x, FMAF(x.y, y.y, FMAF(x.z, y.z, FMAF(x.w, y.w, mine[i]))));
-            }
-          }
-        }
-      }
-      UNROLL for (int i = 0; i < ATT_FEW; i++) quarters[i * 256 + t] = mine[i];
-    }
-    BARRIER;
-    FOR_ITEMS(t, 256) {
-      for (int i = t / ATT_KEYS; i < rows; i += 4) {
-        float4 x = products[i * ATT_KEYS + t % ATT_KEYS];
-        int key = k0 + t % ATT_KEYS, s = i % p.q_len;
-        float score = -INFINITY;
-        if (key < end)
-          score = attention_score(&p, (x.x + x.y) + (x.z + x.w), b0, b1, b, ATT_ROW_HEAD(p, hk, i), s, key, s + offset);
-        weights[i * ATT_RANGE + key - begin] = score;
-      }
-    }
-    BARRIER;
-  }
-  /* 32 items for each row. */
-  FOR_ITEMS(t, 256) {
-    float m = -INFINITY;
-    if (t / ATT_LANES < rows) {
-      for (int i = t % ATT_LANES; i < end - begin; i += ATT_LANES) {
-        float s = weights[t / ATT_LANES * ATT_RANGE + i];
-        m = MAX_OF(s, m);
-      }
-    }
-    parts[t] = m;
-  }
+  attention_scores(&p, &w, k, b0, b1, qs, products, weights);
+  FOR_ITEMS(t, 256) { parts[t] = attention_highest(&w, t, weights); }
   BARRIER;
   FOR_ITEMS(t, 256) {
-    int row = t / ATT_LANES, counts = p.has_sink && GROUP(1) == 0 && row < rows;
-    float first = counts ? LOAD(sink, ATT_ROW_HEAD(p, hk, row)) * ATT_LOG2E : -INFINITY, m = first, sum = 0.0f;
-    UNROLL for (int i = 0; i < ATT_LANES; i++) m = MAX_OF(parts[row * ATT_LANES + i], m);
-    float from = m == -INFINITY ? 0.0f : m;
-    if (row < rows) {
-      for (int i = t % ATT_LANES; i < end - begin; i += ATT_LANES) {
-        float w = EXP2F(weights[row * ATT_RANGE + i] - from);
-        weights[row * ATT_RANGE + i] = w, sum += w;
-      }
-    }
-    if (t % ATT_LANES == 0) sum += EXP2F(first - from), most[row] = m;
-    part_sums[t] = sum;
+    int row = t / ATT_LANES, counts = p.has_sink && GROUP(1) == 0 && row < w.rows;
+    float first = counts ? LOAD(sink, ATT_ROW_HEAD(p, w.hk, row)) * ATT_LOG2E : -INFINITY;
+    part_sums[t] = attention_weigh(&w, t, first, parts, weights, most);
   }
   BARRIER;
   FOR_ITEMS(t, 256) {
@@ -107,44 +169,24 @@ KERNEL(attention_few, attention_params) {
       UNROLL for (int i = 0; i < ATT_LANES; i++) sum += part_sums[t * ATT_LANES + i];
       sums[t] = sum;
     }
-    /* Each item has four columns, and every (256 / quads)-th key. */
-    UNROLL for (int i = 0; i < ATT_FEW; i++) { UNROLL for (int j = 0; j < 4; j++) MINE(acc, t)[i][j] = 0.0f; }
-    UNROLL4 for (int i0 = t / quads; i0 < end - begin; i0 += 256 / quads) {
-      float4 y = attention_load(v, v_base + (begin + i0) * p.v_row, t % quads * 4, p.dv, p.v_wide);
-      UNROLL for (int i = 0; i < ATT_FEW; i++) {
-        if (i < rows) {
-          float w = weights[i * ATT_RANGE + i0];
-          MINE(acc, t)[i][0] = FMAF(w, y.x, MINE(acc, t)[i][0]), MINE(acc, t)[i][1] = FMAF(w, y.y, MINE(acc, t)[i][1]);
-          MINE(acc, t)[i][2] = FMAF(w, y.z, MINE(acc, t)[i][2]), MINE(acc, t)[i][3] = FMAF(w, y.w, MINE(acc, t)[i][3]);
-        }
-      }
-    }
+    attention_values(&p, &w, v, quads, t, weights, MINE(acc, t));
   }
-  for (int i = 0; i < rows; i++) {
+  for (int i = 0; i < w.rows; i++) {
+    BARRIER;
+    FOR_ITEMS(t, 256) { products[t] = attention_row_of(MINE(acc, t), i); }
     BARRIER;
     FOR_ITEMS(t, 256) {
-      float4 mine = MAKE4(0.0f, 0.0f, 0.0f, 0.0f);
-      UNROLL for (int j = 0; j < ATT_FEW; j++) { /* registers cannot be indexed dynamically */
-        if (j == i) mine = MAKE4(MINE(acc, t)[j][0], MINE(acc, t)[j][1], MINE(acc, t)[j][2], MINE(acc, t)[j][3]);
-      }
-      products[t] = mine;
-    }
-    BARRIER;
-    FOR_ITEMS(t, 256) {
-      int h = ATT_ROW_HEAD(p, hk, i), s = i % p.q_len;
+      int h = ATT_ROW_HEAD(p, w.hk, i), s = i % p.q_len, part = ATT_PARTIAL(p, GROUP(1), w.b, h, s);
       if (t < p.dv) {
         float sum = 0.0f;
-        for (int from = t; from < 1024; from += quads * 4) sum += quarters[from];
+        for (int from = t; from < 1024; from += quads * 4) sum += ((LOCAL_POINTER float *)products)[from];
         if (p.splits > 1) {
-          partial[ATT_PARTIAL(p, GROUP(1), b, h, s) + t] = sum;
+          partial[part + t] = sum;
         } else {
-          STORE(out, b * p.o_batch + h * p.o_head + s * p.o_row + t, sums[i] == 0.0f ? 0.0f : sum / sums[i]);
+          STORE(out, w.b * p.o_batch + h * p.o_head + s * p.o_row + t, sums[i] == 0.0f ? 0.0f : sum / sums[i]);
         }
       }
-      if (t == 0 && p.splits > 1) {
-        int at = ATT_PARTIAL(p, GROUP(1), b, h, s) + p.dv;
-        partial[at] = most[i], partial[at + 1] = sums[i];
-      }
+      if (t == 0 && p.splits > 1) partial[part + p.dv] = most[i], partial[part + p.dv + 1] = sums[i];
     }
   }
 }

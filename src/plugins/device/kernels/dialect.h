@@ -18,7 +18,9 @@
  * - PRIVATE(type, name, items, [dims]) belongs to an item and persists from one FOR_ITEMS to the next, where it is
  *   MINE(name, t). What is declared inside a FOR_ITEMS lives until its end.
  * - No return or break out of a FOR_ITEMS, no barrier in one. Helper functions are FUNCTION; pointers to buffers in
- *   their arguments are GLOBAL, to the group's memory LOCAL_POINTER.
+ *   their arguments are GLOBAL, to the group's memory LOCAL_POINTER. A FUNCTION may be one item's part of a FOR_ITEMS,
+ *   which gets t and MINE(name, t); or a phase of the whole group with FOR_ITEMS and BARRIER of its own, which gets
+ *   a PRIVATE as OF_ITEMS(type, name, [dims]). All items of a group call such a phase.
  * - float4 has x, y, z, w and no arithmetic: MAKE4(x, y, z, w); LOAD4(p, i) and STORE4(p, i, v) move elements i to i + 3,
  *   whose address is a multiple of four elements.
  * - int4 likewise; DOT4(a, b, sum): sum + the products of the four signed bytes of two ints. MULF: a product that is
@@ -42,6 +44,7 @@
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define LOCAL(type, name, dims) __local type name dims
 #define PRIVATE(type, name, n, dims) type name dims
+#define OF_ITEMS(type, name, dims) type name dims
 #define MINE(name, t) name
 #define UNROLL _Pragma("unroll")
 #define UNROLL4 _Pragma("unroll 4")
@@ -88,6 +91,7 @@ FUNCTION float dev_mul(float a, float b) {
 #define BARRIER __syncthreads()
 #define LOCAL(type, name, dims) __shared__ type name dims
 #define PRIVATE(type, name, n, dims) type name dims
+#define OF_ITEMS(type, name, dims) type name dims
 #define MINE(name, t) name
 #define UNROLL _Pragma("unroll")
 #define UNROLL4 _Pragma("unroll 4")
@@ -149,6 +153,7 @@ FUNCTION void dev_to_half4(unsigned short *p, float4 v) {
 #define BARRIER ((void)0)
 #define LOCAL(type, name, dims) type name dims
 #define PRIVATE(type, name, n, dims) type name[n] dims
+#define OF_ITEMS(type, name, dims) type(*name) dims
 #define MINE(name, t) name[t]
 #define UNROLL
 #define UNROLL4
