@@ -44,16 +44,17 @@ static void weights_at(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_
 /* Packs one output channel: from [ic][taps] to segments of [taps][ic], each padded to whole quads. */
 static void pack_row(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, uint8_t *to, uint8_t *plain) {
   int64_t taps = taps_of(p), ic = p->g.ic, n = p->n_segments >> p->twice, each = taps / n, pitch = p->quads * 4;
-  ox_transpose_fn turn = ox_transpose_select(1, p->have);
+  ox_transpose_fn transpose = ox_transpose_select(1, p->have);
   memset(to, 0, (size_t)depth(p));
   for (int half = 0; half <= p->twice; half++, to += n * pitch) {
     weights_at(p, w, o, o * ic * taps, ic * taps, half, plain);
     if (taps == 1)
       memcpy(to, plain, (size_t)ic);
     else if (pitch == each * ic)
-      turn((const char *)plain, taps, (char *)to, ic, ic, taps);
+      transpose((const char *)plain, taps, (char *)to, ic, ic, taps);
     else
-      for (int64_t s = 0; s < n; s++) turn((const char *)plain + s * each, taps, (char *)to + s * pitch, ic, ic, each);
+      for (int64_t s = 0; s < n; s++)
+        transpose((const char *)plain + s * each, taps, (char *)to + s * pitch, ic, ic, each);
   }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/signal/fft.h - the discrete Fourier transform of any length: mixed radix (Stockham), or Bluestein's chirp where
- * a prime factor is large. Twiddles are computed in double. Real and imaginary parts lie in separate arrays.
- * Results are worth nothing if |stop|, where it is not NULL, said so. */
+ * a prime factor is large. Twiddle factors are computed in double. Real and imaginary parts are in separate arrays.
+ * Functions return early when |stop|, which may be NULL, is set; results are then undefined. */
 #ifndef OX_KERN_SIGNAL_FFT_H
 #define OX_KERN_SIGNAL_FFT_H
 
@@ -11,7 +11,10 @@
 
 #include "base/stop.h"
 
-enum { OX_FFT_FACTORS = 40, OX_FFT_PRIME = 31 };
+enum {
+  OX_FFT_FACTORS = 40, /* a length of 2^40 has so many */
+  OX_FFT_PRIME = 31    /* the largest prime factor of the mixed-radix form */
+};
 
 /* Lengths that both types share. */
 typedef struct ox_fft_shape {
@@ -23,7 +26,7 @@ typedef struct ox_fft_shape {
 
 /* False if |n| is not in [1, 2^40]. */
 bool ox_fft_shape_init(ox_fft_shape *s, int64_t n);
-/* In elements: what a plan's tables take, and the work space of a transform. */
+/* Elements of a plan's tables, and of the work space of a transform. */
 int64_t ox_fft_table_len(const ox_fft_shape *s);
 int64_t ox_fft_work_len(const ox_fft_shape *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/signal/fft_body.h - the transform for one REAL; FFT_PLAN, FFT_INIT, FFT_RUN name it. */
+ * kern/signal/fft_body.h - the transform for one type, REAL; FFT_PLAN, FFT_INIT, FFT_RUN are its names. */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 static const double two_pi = 6.283185307179586476925;
 
 /* One pass of radix |r| over sub-transforms of length |n| = r * m, |s| of them interleaved: decimation in frequency,
- * self-sorting. x: input, y: output; w: the table of |len| roots of unity, of which every |s|-th is used. A piece of it
- * is p of [p0, p1), and q of [q0, q1); the whole is its own code, as fast as without pieces. */
+ * self-sorting. x: input, y: output; w: the table of |len| roots of unity, of which every |s|-th is used. A piece of a
+ * pass has p in [p0, p1) and q in [q0, q1); a whole pass has code of its own, so that pieces do not slow it down. */
 typedef struct pass {
   const REAL *xr, *xi, *wr, *wi;
   REAL *yr, *yi;
@@ -52,7 +52,7 @@ OX_INLINE void pass4(const pass *t, const bool whole) {
   }
 }
 
-/* Any small odd radix: each output is a sum over the inputs, root by root of the r-th roots of unity. */
+/* Any small odd radix: each output is a sum over the inputs times r-th roots of unity. */
 OX_INLINE void pass_any(const pass *t, int r, const bool whole) {
   int64_t s = t->s, far = s * t->m, root = t->len / r;
   for (int64_t p = whole ? 0 : t->p0; p < (whole ? t->m : t->p1); p++)
@@ -77,7 +77,7 @@ OX_INLINE void pass_any(const pass *t, int r, const bool whole) {
 
 static bool is_over(const ox_stop *stop) { return stop && ox_stop_asked(stop); }
 
-/* Values that are moved between two looks. */
+/* Values that are copied or multiplied between two checks of |stop|. */
 enum { MOVED = 1 << 14 };
 #define ALL(i, n)                                                               \
   for (int64_t i##0 = 0; i##0 < (n) && !(i##0 && is_over(stop)); i##0 += MOVED) \
@@ -92,7 +92,7 @@ OX_INLINE void run_piece(const pass *t, int r, const bool whole) {
     pass_any(t, r, whole);
 }
 
-/* In pieces of some PIECE values, and looks in between. */
+/* Long passes run in pieces of about PIECE values, with checks of |stop| in between. */
 static void run_pass(pass *t, int r, const ox_stop *stop) {
   enum { PIECE = 8192 };
   if (t->len <= PIECE) {
@@ -110,7 +110,7 @@ static void run_pass(pass *t, int r, const ox_stop *stop) {
   }
 }
 
-/* Length |inner|; |work| holds one more copy. */
+/* The mixed-radix transform of length |inner|; |work| has room for one more copy. */
 static void mixed(const FFT_PLAN *f, REAL *re, REAL *im, REAL *work, const ox_stop *stop) {
   int64_t len = f->shape.inner, n = len, s = 1;
   REAL *xr = re, *xi = im, *yr = work, *yi = work + len;
@@ -158,7 +158,7 @@ void FFT_RUN(const FFT_PLAN *p, REAL *re, REAL *im, REAL *work, const ox_stop *s
 }
 
 void FFT_INIT(FFT_PLAN *p, const ox_fft_shape *s, REAL *table, REAL *work, const ox_stop *stop) {
-  enum { SINES = 512 }; /* between two looks */
+  enum { SINES = 512 }; /* computed between two checks of |stop| */
   int64_t n = s->n, m = s->inner;
   p->shape = *s, p->table = table;
   for (int64_t i = 0; i < m && !(i % SINES == SINES - 1 && is_over(stop)); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/text/regex_compile.c - the tree of an expression to a program for Thompson's method. */
+ * kern/text/regex_compile.c - compiles the tree of an expression to the instructions of an NFA (Thompson). */
 #include <string.h>
 
 #include "base/macros.h"
@@ -10,7 +10,7 @@ enum { MOST_CODE = 20000, MOST_VISITS = 1000000 };
 typedef struct coder {
   ox_arena *arena;
   regex_inst *code;
-  uint32_t n, capacity, visits; /* visits: of tree nodes; empty ones may be repeated for long without any code */
+  uint32_t n, capacity, visits; /* visits: of tree nodes; repeated empty ones take time although they make no code */
   bool full, oom;
 } coder;
 

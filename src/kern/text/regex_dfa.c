@@ -6,6 +6,7 @@
 #include "base/macros.h"
 #include "kern/text/regex_program.h"
 
+/* Limits of an automaton; an expression beyond them is run as an NFA. */
 enum { MOST_STATES = 512, MOST_CLASSES = 200, MOST_RANGES = 1024, MOST_INSTS = 2000, MOST_WORK = 4000000 };
 
 typedef struct builder {
@@ -24,8 +25,10 @@ typedef struct builder {
   bool oom;
 } builder;
 
-/* Assertions about neighbours would need the neighbours in the state. */
-static bool suits(const ox_regex *r) {
+/* Is the expression short, and without assertions that depend on adjacent characters? (States would have to contain
+ * these.)
+ */
+static bool is_suitable(const ox_regex *r) {
   for (uint32_t i = 0; i < r->n; i++)
     if (r->code[i].op == RE_ASSERT && r->code[i].y != AT_TEXT_BEGIN && r->code[i].y != AT_TEXT_END) return false;
   return r->n <= MOST_INSTS;
@@ -40,7 +43,7 @@ static uint32_t add_first(uint32_t *first, uint32_t n, uint32_t cp) {
   return n + 1;
 }
 
-/* Cuts the characters where any set begins or ends. False if that gives too many ranges. */
+/* Divides the characters into ranges that begin where any set begins or ends. False: too many. */
 static bool find_ranges(builder *b) {
   uint32_t n = add_first(b->first, 0, 0);
   for (uint32_t i = 0; i < b->r->n; i++) {
@@ -55,6 +58,7 @@ static bool find_ranges(builder *b) {
   return true;
 }
 
+/* Are the characters x and y in the same sets? */
 static bool alike(const ox_regex *r, uint32_t x, uint32_t y) {
   for (uint32_t i = 0; i < r->n; i++)
     if (r->code[i].op == RE_SET && ox_regex_in_set(r->code[i].set, x) != ox_regex_in_set(r->code[i].set, y))
@@ -62,7 +66,7 @@ static bool alike(const ox_regex *r, uint32_t x, uint32_t y) {
   return true;
 }
 
-/* Ranges that no set tells apart share a class. */
+/* Ranges that are in the same sets form a class. */
 static bool find_classes(builder *b) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < b->dfa->n_ranges; i++) {
@@ -82,7 +86,7 @@ static bool find_classes(builder *b) {
   return true;
 }
 
-/* The states that |kernel| reaches, between |prev| and |next|, into b->set. */
+/* b->set: the epsilon closure of |kernel| at a position between |prev| and |next|. */
 static void close_over(builder *b, const uint32_t *kernel, uint32_t prev, uint32_t next) {
   b->set.n = 0;
   for (uint32_t i = 1; i <= kernel[0]; i++) ox_regex_follow(b->r, &b->set, b->stack, kernel[i], prev, next);
@@ -121,7 +125,7 @@ static uint32_t state_of(builder *b, bool at_begin) {
   return b->n_states++;
 }
 
-/* Where |state| goes on each class. False if there get to be too many states. */
+/* Computes the transitions of |state|. False: too many states. */
 static bool expand(builder *b, uint32_t state) {
   close_over(b, b->kernel[state], state == b->dfa->start ? REGEX_NO_CHAR : ' ', ' ');
   uint32_t n = b->set.n, *members = ox_arena_copy(b->arena, b->set.dense, OX_MAX(n, 1) * sizeof *members);
@@ -172,7 +176,7 @@ static bool build(builder *b) {
 ox_status *ox_regex_build_dfa(ox_arena *arena, ox_regex *r) {
   ox_arena temporary;
   r->dfa = NULL;
-  if (!suits(r)) return NULL;
+  if (!is_suitable(r)) return NULL;
   ox_arena_init(&temporary, arena->alloc);
   builder *b = OX_ARENA_NEW(&temporary, builder);
   regex_dfa *dfa = OX_ARENA_NEW(arena, regex_dfa);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/text/regex_match.c - runs all states of the automaton at once (Thompson's method). */
+ * kern/text/regex_match.c - matches with the DFA, or by following all states of the NFA at once (Thompson). */
 #include <string.h>
 
 #include "kern/text/regex_program.h"
@@ -16,7 +16,7 @@ ox_status *ox_regex_work_status(const ox_regex_work *w, size_t n) {
   return ox_fail(OX_LIMIT, "a regular expression takes too many steps on a text of %zu bytes", n);
 }
 
-/* False: given up. */
+/* Counts steps; false: the limit is reached, or |stop| is set. */
 static bool spend(ox_regex_work *w, size_t steps) {
   int64_t before = w->left;
   w->left -= (int64_t)steps;
@@ -53,7 +53,7 @@ static bool holds(uint32_t place, uint32_t prev, uint32_t next) {
   }
 }
 
-/* Adds |i| and all it reaches without a character. |stack| has room: a state enters it once per set, from two sides. */
+/* The stack is large enough: each of r->n states is added once, and pushes two at most. */
 void ox_regex_follow(const ox_regex *r, regex_states *s, uint32_t *stack, uint32_t i, uint32_t prev, uint32_t next) {
   uint32_t top = 0;
   stack[top++] = i;
@@ -88,14 +88,14 @@ static uint32_t peek(const char *text, size_t n, size_t at, size_t *len) {
   return cp;
 }
 
-/* Runs from |from|; returns the end of the longest match, SIZE_MAX if none. |whole|: only a match of the rest counts.
- */
-static size_t run(const ox_regex *r, const char *text, size_t n, size_t from, bool whole, ox_regex_work *work) {
+/* Runs the NFA from |from| on; returns the end of the longest match, SIZE_MAX if none. |whole|: only a match up to the
+ * end of the text counts. */
+static size_t run_nfa(const ox_regex *r, const char *text, size_t n, size_t from, bool whole, ox_regex_work *work) {
   uint32_t *w = work->scratch, *stack = w + 4 * (size_t)r->n, prev = REGEX_NO_CHAR;
   regex_states now = {w, w + r->n, 0}, then = {w + 2 * (size_t)r->n, w + 3 * (size_t)r->n, 0};
   size_t at = from, len, best = SIZE_MAX;
   memset(w, 0, ox_regex_scratch(r));
-  if (from) { /* the character before: back over continuation bytes */
+  if (from) { /* reads the character before, whose first byte is behind its continuation bytes */
     size_t k = from - 1;
     while (k && from - k < 4 && ((unsigned char)text[k] & 0xc0) == 0x80) k--;
     while (k < from) k += ox_utf8_next(text + k, n - k, &prev);
@@ -132,8 +132,8 @@ static uint32_t class_of(const regex_dfa *d, uint32_t cp) {
 static size_t run_dfa(const regex_dfa *d, const char *text, size_t n, size_t from, bool whole, ox_regex_work *w) {
   uint32_t state = from ? d->start_inside : d->start;
   size_t at = from, best = SIZE_MAX;
-  for (size_t turn = 1; state && at < n; turn++) {
-    if (!(turn & 4095) && !spend(w, 4096)) return SIZE_MAX;
+  for (size_t steps = 1; state && at < n; steps++) {
+    if (!(steps & 4095) && !spend(w, 4096)) return SIZE_MAX;
     if (!whole && d->ends[state] & ENDS_HERE) best = at;
     unsigned char c = (unsigned char)text[at];
     uint32_t cp, k;
@@ -148,11 +148,11 @@ static size_t run_dfa(const regex_dfa *d, const char *text, size_t n, size_t fro
 
 bool ox_regex_full_match(const ox_regex *r, const char *text, size_t n, ox_regex_work *w) {
   if (r->dfa) return run_dfa(r->dfa, text, n, 0, true, w) != SIZE_MAX;
-  return run(r, text, n, 0, true, w) != SIZE_MAX;
+  return run_nfa(r, text, n, 0, true, w) != SIZE_MAX;
 }
 
 size_t ox_regex_longest_at(const ox_regex *r, const char *text, size_t n, size_t from, ox_regex_work *w) {
-  size_t end = r->dfa ? run_dfa(r->dfa, text, n, from, false, w) : run(r, text, n, from, false, w);
+  size_t end = r->dfa ? run_dfa(r->dfa, text, n, from, false, w) : run_nfa(r, text, n, from, false, w);
   return end == SIZE_MAX ? SIZE_MAX : end - from;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/text/regex_parse.c - RE2's syntax to a tree. Captures and laziness do not matter to whether something matches,
- * so both are read and dropped. */
+ * kern/text/regex_parse.c - parses RE2's syntax to a tree. Captures and lazy repetitions do not change whether a text
+ * matches, so they are parsed and ignored. */
 #include <string.h>
 
 #include "base/macros.h"
@@ -35,7 +35,8 @@ static const regex_node *make(parser *s, regex_node n) {
   return copy;
 }
 
-static bool eat(parser *s, const char *word) {
+/* Consumes |word| if it comes next. */
+static bool accept(parser *s, const char *word) {
   size_t n = strlen(word);
   if ((size_t)(s->end - s->p) < n || memcmp(s->p, word, n) != 0) return false;
   s->p += n;
@@ -52,7 +53,7 @@ static void add_range(parser *s, uint32_t lo, uint32_t hi) {
   s->ranges[s->n_ranges++] = (regex_range){lo, hi};
 }
 
-/* Also in the other case, if the flag says so. */
+/* Adds the range, and with FLAG_I its characters in the other case. */
 static void add_cased(parser *s, uint32_t lo, uint32_t hi) {
   add_range(s, lo, hi);
   if (!(s->flags & FLAG_I)) return;
@@ -122,9 +123,9 @@ static int hex_digit(char c) {
 
 static uint32_t parse_hex(parser *s) {
   uint32_t v = 0;
-  bool braces = eat(s, "{");
+  bool braces = accept(s, "{");
   for (int digits = 0; s->p < s->end && (braces || digits < 2); digits++) {
-    if (braces && eat(s, "}")) return v;
+    if (braces && accept(s, "}")) return v;
     int d = hex_digit(*s->p++);
     if (d < 0 || (v = v * 16 + (uint32_t)d) > LAST_CP) break;
     if (!braces && digits == 1) return v;
@@ -146,7 +147,7 @@ static uint32_t parse_escape(parser *s) {
     s->p++;
     return (uint32_t)to[k - from];
   }
-  if (eat(s, "x")) return parse_hex(s);
+  if (accept(s, "x")) return parse_hex(s);
   if (c >= '0' && c <= '7') { /* octal: \0 and up to two more digits, or three digits */
     uint32_t v = 0;
     for (int i = 0; i < 3 && s->p < s->end && *s->p >= '0' && *s->p <= '7'; i++) v = v * 8 + (uint32_t)(*s->p++ - '0');
@@ -177,7 +178,7 @@ static bool parse_posix_class(parser *s) {
   for (size_t i = 0; i < OX_COUNT(posix_classes); i++)
     for (int negated = 0; negated < 2; negated++) {
       const char *back = s->p;
-      if (eat(s, negated ? "[:^" : "[:") && eat(s, posix_classes[i].name) && eat(s, ":]")) {
+      if (accept(s, negated ? "[:^" : "[:") && accept(s, posix_classes[i].name) && accept(s, ":]")) {
         add_class(s, &posix_classes[i], negated);
         return true;
       }
@@ -190,7 +191,7 @@ static uint32_t class_char(parser *s) {
   uint32_t cp = 0;
   if (s->p == s->end)
     (void)fail(s, "missing ]");
-  else if (eat(s, "\\"))
+  else if (accept(s, "\\"))
     cp = parse_escape(s);
   else
     s->p += ox_utf8_next(s->p, (size_t)(s->end - s->p), &cp);
@@ -199,15 +200,15 @@ static uint32_t class_char(parser *s) {
 
 /* After the opening bracket. */
 static const regex_node *parse_class(parser *s) {
-  bool negated = eat(s, "^"), first = true;
+  bool negated = accept(s, "^"), first = true;
   s->n_ranges = 0;
   while (!s->error) {
     if (s->p == s->end) return fail(s, "missing ]");
-    if (!first && eat(s, "]")) return set_node(s, negated);
+    if (!first && accept(s, "]")) return set_node(s, negated);
     first = false;
     if (parse_posix_class(s)) continue;
     const char *back = s->p;
-    if (eat(s, "\\") && parse_perl_class(s)) continue;
+    if (accept(s, "\\") && parse_perl_class(s)) continue;
     s->p = back;
     uint32_t lo = class_char(s), hi = lo;
     if (s->end - s->p >= 2 && s->p[0] == '-' && s->p[1] != ']') s->p++, hi = class_char(s);
@@ -229,14 +230,14 @@ static const regex_node *place(parser *s, regex_place where) {
   return make(s, (regex_node){.kind = NODE_ASSERT, .min = (int)where});
 }
 
-/* \Q ... \E; a repetition behind it holds for the last character. */
+/* \Q ... \E; a repetition after it applies to the last character. */
 static const regex_node *parse_quoted(parser *s) {
   const regex_node *all = make(s, (regex_node){.kind = NODE_EMPTY});
-  for (bool end = eat(s, "\\E") || s->p == s->end; !end && all;) {
+  for (bool end = accept(s, "\\E") || s->p == s->end; !end && all;) {
     uint32_t cp;
     s->p += ox_utf8_next(s->p, (size_t)(s->end - s->p), &cp);
     const regex_node *one = literal(s, cp);
-    end = eat(s, "\\E") || s->p == s->end;
+    end = accept(s, "\\E") || s->p == s->end;
     if (end && one) one = parse_suffix(s, one);
     all = one ? make(s, (regex_node){.kind = NODE_CAT, .a = all, .b = one}) : NULL;
   }
@@ -249,17 +250,17 @@ static const regex_node *parse_backslash(parser *s) {
     regex_place where;
   } places[] = {{"A", AT_TEXT_BEGIN}, {"z", AT_TEXT_END}, {"b", AT_WORD_EDGE}, {"B", AT_NO_WORD_EDGE}};
   for (size_t i = 0; i < OX_COUNT(places); i++)
-    if (eat(s, places[i].name)) return place(s, places[i].where);
-  if (eat(s, "Q")) return parse_quoted(s);
+    if (accept(s, places[i].name)) return place(s, places[i].where);
+  if (accept(s, "Q")) return parse_quoted(s);
   s->n_ranges = 0;
   if (parse_perl_class(s)) return set_node(s, false);
   uint32_t cp = parse_escape(s);
   return s->error ? NULL : literal(s, cp);
 }
 
-/* "(?": flags, a name, or nothing to remember. *done: it was flags alone, there is no group. */
+/* After "(?": parses flags or a name. *done: there were only flags, no group follows. */
 static const regex_node *parse_group_head(parser *s, bool *done) {
-  if (eat(s, "P<") || eat(s, "<")) {
+  if (accept(s, "P<") || accept(s, "<")) {
     const char *close = memchr(s->p, '>', (size_t)(s->end - s->p));
     if (!close || close == s->p) return fail(s, "bad group name");
     s->p = close + 1;
@@ -287,21 +288,21 @@ static const regex_node *parse_group_head(parser *s, bool *done) {
 static const regex_node *parse_group(parser *s) {
   unsigned flags = s->flags;
   bool done = false;
-  if (eat(s, "?")) (void)parse_group_head(s, &done);
+  if (accept(s, "?")) (void)parse_group_head(s, &done);
   if (s->error) return NULL;
-  if (done) return make(s, (regex_node){.kind = NODE_EMPTY}); /* the flags hold to the end of the enclosing group */
+  if (done) return make(s, (regex_node){.kind = NODE_EMPTY}); /* the flags apply until the end of the enclosing group */
   const regex_node *body = parse_alternatives(s);
   s->flags = flags;
-  return body && !eat(s, ")") ? fail(s, "missing )") : body;
+  return body && !accept(s, ")") ? fail(s, "missing )") : body;
 }
 
 static const regex_node *parse_atom(parser *s) {
-  if (eat(s, "(")) return parse_group(s);
-  if (eat(s, "[")) return parse_class(s);
-  if (eat(s, "\\")) return parse_backslash(s);
-  if (eat(s, "^")) return place(s, s->flags & FLAG_M ? AT_LINE_BEGIN : AT_TEXT_BEGIN);
-  if (eat(s, "$")) return place(s, s->flags & FLAG_M ? AT_LINE_END : AT_TEXT_END);
-  if (eat(s, ".")) {
+  if (accept(s, "(")) return parse_group(s);
+  if (accept(s, "[")) return parse_class(s);
+  if (accept(s, "\\")) return parse_backslash(s);
+  if (accept(s, "^")) return place(s, s->flags & FLAG_M ? AT_LINE_BEGIN : AT_TEXT_BEGIN);
+  if (accept(s, "$")) return place(s, s->flags & FLAG_M ? AT_LINE_END : AT_TEXT_END);
+  if (accept(s, ".")) {
     s->n_ranges = 0;
     if (!(s->flags & FLAG_S)) add_range(s, '\n', '\n');
     return set_node(s, true);
@@ -322,10 +323,10 @@ static bool parse_number(parser *s, int *out) {
 /* "{n}", "{n,}", "{n,m}"; anything else is a literal brace. */
 static bool parse_counts(parser *s, int *min, int *max) {
   const char *back = s->p;
-  if (eat(s, "{") && parse_number(s, min)) {
+  if (accept(s, "{") && parse_number(s, min)) {
     *max = *min;
-    if (eat(s, ",") && !parse_number(s, max)) *max = -1;
-    if (eat(s, "}")) return true;
+    if (accept(s, ",") && !parse_number(s, max)) *max = -1;
+    if (accept(s, "}")) return true;
   }
   s->p = back;
   return false;
@@ -334,16 +335,16 @@ static bool parse_counts(parser *s, int *min, int *max) {
 static const regex_node *parse_suffix(parser *s, const regex_node *a) {
   while (a && s->p < s->end) {
     int min, max;
-    if (eat(s, "*"))
+    if (accept(s, "*"))
       min = 0, max = -1;
-    else if (eat(s, "+"))
+    else if (accept(s, "+"))
       min = 1, max = -1;
-    else if (eat(s, "?"))
+    else if (accept(s, "?"))
       min = 0, max = 1;
     else if (!parse_counts(s, &min, &max))
       break;
     if (min > MOST_REPEAT || max > MOST_REPEAT || (max >= 0 && max < min)) return fail(s, "bad repetition count");
-    (void)eat(s, "?");
+    (void)accept(s, "?");
     a = make(s, (regex_node){.kind = NODE_REPEAT, .a = a, .min = min, .max = max});
   }
   return a;
@@ -363,7 +364,7 @@ static const regex_node *parse_sequence(parser *s) {
 static const regex_node *parse_alternatives(parser *s) {
   if (++s->depth > MOST_DEPTH) return fail(s, "nested too deeply");
   const regex_node *all = parse_sequence(s);
-  while (all && eat(s, "|")) {
+  while (all && accept(s, "|")) {
     const regex_node *one = parse_sequence(s);
     all = one ? make(s, (regex_node){.kind = NODE_ALT, .a = all, .b = one}) : NULL;
   }

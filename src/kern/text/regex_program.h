@@ -48,7 +48,7 @@ enum { ENDS_HERE = 1, ENDS_AT_END = 2 };
 struct ox_regex {
   const regex_inst *code;
   uint32_t n;
-  const regex_dfa *dfa; /* NULL: too large, or assertions that look at neighbours */
+  const regex_dfa *dfa; /* NULL: too large, or assertions depend on adjacent characters */
 };
 
 /* A sparse set of states, cleared by n = 0: member i is in |dense| at |sparse[i]|. */
@@ -56,7 +56,8 @@ typedef struct regex_states {
   uint32_t *dense, *sparse, n;
 } regex_states;
 #define REGEX_NO_CHAR UINT32_MAX /* beyond the ends of the text */
-/* Adds |i| and all it reaches without a character, between |prev| and |next|. |stack|: room for 2 * r->n. */
+/* Adds |i| and all instructions that it reaches without consuming a character (epsilon closure), at a position between
+ * the characters |prev| and |next|. |stack|: room for 2 * r->n. */
 void ox_regex_follow(const ox_regex *r, regex_states *s, uint32_t *stack, uint32_t i, uint32_t prev, uint32_t next);
 bool ox_regex_in_set(const regex_set *s, uint32_t cp);
 /* Gives |r| its dfa if it is small enough. Error: OUT_OF_MEMORY. */

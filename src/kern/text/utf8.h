@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* The code point at |p| (n > 0 bytes left) and its length. A malformed byte counts as one code point of its own,
- * 0xFFFD, so that every string can be walked. */
+ * 0xFFFD, so that every string can be decoded. */
 size_t ox_utf8_next(const char *p, size_t n, uint32_t *out_cp);
 /* Bytes written to |out| (room for 4). */
 size_t ox_utf8_put(uint32_t cp, char *out);
