@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/arg_reduce.c - ArgMax and ArgMin: where the extreme element lies along an axis. NaN counts as the extreme, as in
- * NumPy. */
+ * ops/arg_reduce.c - ArgMax and ArgMin: the index of the extreme element along an axis. NaN counts as the extreme,
+ * as in NumPy. */
 #include "kern/quant/convert.h"
 #include "kern/reduce/reduce.h"
 #include "ops/shared/tiles.h"
@@ -66,7 +66,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_ctx_plan(c, p->items, 0);
 }
 
-/* Neighbours along the axis beat the best so far: by |strict| comparison, or also when equal. */
+/* Adjacent elements replace the best so far if they are better: by |strict| comparison, or also when equal. */
 #define STEP(type)                                                                                           \
   for (size_t j = 0; j < width; j++) {                                                                       \
     type v = now[j], b = best[j];                                                                            \
@@ -106,7 +106,7 @@ static void piece_i64(const ox_kernel_ctx *c, const arg_state *p, int64_t at, si
   }
 }
 
-/* Another axis of floats, as of maps of classes. */
+/* Floats along an axis that is not the last, as in segmentation maps. */
 static void piece_f32(const ox_kernel_ctx *c, const arg_state *p, int64_t at, size_t width, int64_t *where) {
   int32_t rows[COLUMNS];
   ox_reduce_select(c->isa)->arg_column((const float *)c->in[0]->data + at, width, (size_t)p->n, (size_t)p->inner,
@@ -114,8 +114,8 @@ static void piece_f32(const ox_kernel_ctx *c, const arg_state *p, int64_t at, si
   for (size_t j = 0; j < width; j++) where[j] = rows[j];
 }
 
-/* The last axis of another type, a block at a time: its extreme first, and then, if that beats what came before, where
- * it is. */
+/* Other types along the last axis, a block at a time: first its extreme, then, if that is better than what came before,
+ * its index. */
 #define ROW_OF(work, type, extreme)                                                                 \
   static int64_t row_##work(const ox_kernel_ctx *c, const arg_state *p, int64_t at) {               \
     const ox_convert *cv = ox_convert_select(c->isa);                                               \
@@ -154,7 +154,7 @@ static int64_t row_of(const ox_kernel_ctx *c, const arg_state *p, int64_t at) {
   return ox_dtype_is_float(c->in[0]->dtype) ? row_f64(c, p, at) : row_i64(c, p, at);
 }
 
-/* Rows of a few floats, some together. */
+/* Rows of a few floats, several at a time. */
 static void short_rows(const ox_kernel_ctx *c, const arg_state *p, ox_range rows, int64_t *y) {
   int32_t where[COLUMNS];
   bool last = ((const arg_attrs *)c->attrs)->select_last_index != 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/attention_longformer.c - com.microsoft.LongformerAttention: a token attends to those within a window on either
- * side and to the global ones; a global one attends to all, by projections of its own. Computed in float: stage 0
- * projects a token a tile, stage 1 attends, a tile per head of a batch entry. */
+ * ops/attention_longformer.c - com.microsoft.LongformerAttention: a token attends to tokens within a window on
+ * either side and to global tokens; a global token attends to all, with separate projections. Computed in float:
+ * stage 0 projects, a tile per token, stage 1 attends, a tile per head of a batch entry. */
 #include <math.h>
 
 #include "kern/softmax/softmax.h"

@@ -117,9 +117,9 @@ typedef struct attention_prep {
   ox_attn a;
   attn_append key, value;
   bool appends, copies_k, copies_v; /* stage 0: with a past; into the present outputs */
-  bool late;                        /* instead, each tile of the product makes the head that it reads */
-  size_t k_at, v_at, lens_at;       /* in shared memory */
-  converted v, mask;                /* stage 1 */
+  bool late;                  /* the head that a tile of the product reads is joined by that tile, not by stage 0 */
+  size_t k_at, v_at, lens_at; /* in shared memory */
+  converted v, mask;          /* stage 1 */
 } attention_prep;
 
 static ox_status *check_past(const ox_kernel_ctx *c, const sizes *s) {
@@ -139,7 +139,7 @@ static ox_status *check_past(const ox_kernel_ctx *c, const sizes *s) {
 
 static ox_as_real work_type(const ox_kernel_ctx *c) { return c->in[Q]->dtype == OX_F64 ? OX_AS_DOUBLE : OX_AS_FLOAT; }
 
-/* Integers are numbers to add, too. */
+/* Integer masks are added to the scores, too. */
 static void find_converted(const ox_kernel_ctx *c, attention_prep *p) {
   bool wide = c->in[Q]->dtype == OX_F64;
   p->v = (converted){.on = wide != (c->in[V]->dtype == OX_F64), .n = ox_shape_count(&c->in[V]->shape)};
@@ -149,7 +149,7 @@ static void find_converted(const ox_kernel_ctx *c, attention_prep *p) {
   p->mask = (converted){.on = !(mask & (read | OX_BIT(OX_BOOL))), .n = ox_shape_count(&c->in[MASK]->shape)};
 }
 
-/* Books memory for what stage 0 makes: the cache if it is no output, lengths per batch item. */
+/* Plans the shared memory that stage 0 writes: the cache if it is not an output, lengths per batch item. */
 static ox_status *book_shared(ox_kernel_ctx *c, attention_prep *p) {
   const sizes *s = &p->s;
   size_t k = 0, v = 0, rows = (size_t)(s->batch * s->kv_heads) * (size_t)s->total;
@@ -202,7 +202,7 @@ static ox_status *fill_attn(const ox_kernel_ctx *c, attention_prep *p) {
   if (ox_ctx_has(c, MASK)) {
     ox_attn_bias *mask = &a->bias[0];
     OX_TRY(ox_attn_bias_of(c->in[MASK], "attn_mask", s->batch, s->heads, s->q_len, s->total, mask));
-    /* Until version 24 one key stands for all; from there on a mask of any width forbids the keys that it lacks. */
+    /* Before version 24 a mask of one key broadcasts; from then on keys beyond the mask's width are masked out. */
     if (c->op_version < 24 && mask->n == 1) mask->key = 0, mask->n = s->total;
   }
   uint32_t work = work_type(c) == OX_AS_DOUBLE ? OX_F64 : OX_F32;

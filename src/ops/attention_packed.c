@@ -23,7 +23,7 @@ static const ox_attr_def attrs[] = {
 enum { X, W, BIAS, N_IN = 9 };
 enum { OUT, PRESENT };
 
-/* Inputs whose places differ; PAST_LEN's is where QAttention has none. */
+/* Inputs whose indices differ between the two operators; PAST_LEN is out of range for QAttention. */
 typedef struct slots {
   uint32_t mask, past, add, past_len, type; /* type: the input that has the result's element type */
   bool quantized;
@@ -85,7 +85,7 @@ static ox_status *load(ox_load_ctx *c) {
 
 static ox_status *load_quantized(ox_load_ctx *c) {
   ox_product_i8_b *b = NULL;
-  if (c->in_type[BIAS]->dtype != OX_F32) return NULL; /* the product for halves reads W as it is */
+  if (c->in_type[BIAS]->dtype != OX_F32) return NULL; /* products of 16-bit floats read W in place */
   OX_TRY(ox_product_i8_pack(c, c->in_const[W], false, &b));
   c->state = b;
   if (b) c->consumed |= 1u << W;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/attention_varlen.c - com.microsoft's PackedAttention and PackedMultiHeadAttention: sequences of unequal lengths,
- * one behind the other without padding, that attend each to itself. Computed in float: stage 0 makes rows of q, k and v
- * of all tokens, stage 1 attends, a tile per sequence and head. */
+ * ops/attention_varlen.c - com.microsoft's PackedAttention and PackedMultiHeadAttention: sequences of different
+ * lengths, concatenated without padding; each attends to itself. Computed in float: stage 0 computes q, k and v of
+ * all tokens, stage 1 attends, a tile per sequence and head. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static const ox_attr_def multi_rows[] = {OX_ATTR_INT_REQUIRED_IN(varlen_attrs, n
                                          OX_ATTR_FLOAT(varlen_attrs, scale, 0),
                                          OX_ATTR_FLOAT(varlen_attrs, mask_filter_value, -10000)};
 
-/* Inputs; the last ones begin at another place. */
+/* Inputs; the index of the last ones depends on the operator. */
 enum { INPUT, WEIGHTS, PROJECTION_BIAS, FIRST_PACKED = 3, QUERY = 0, KEY, VALUE, BIAS, FIRST_MULTI = 4 };
 enum { OFFSET, LENGTHS, ADD }; /* from there on */
 
@@ -176,7 +176,7 @@ static void collect(const ox_kernel_ctx *c, const varlen_prep *p, int64_t token,
   for (int64_t i = 0; i < width; i++) y[i] += bias[i];
 }
 
-/* Where sequence |b| begins; *n: its length. */
+/* The first token of sequence |b|; *n: its length. */
 static ox_status *sequence(const ox_kernel_ctx *c, const varlen_prep *p, int64_t b, int64_t *first, int64_t *n) {
   const int32_t *ends = c->in[p->first + LENGTHS]->data;
   *first = ends[b], *n = (int64_t)ends[b + 1] - ends[b];

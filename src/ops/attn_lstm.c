@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/attn_lstm.c - com.microsoft.AttnLSTM: an LSTM that looks at a memory after each step (Bahdanau's attention) and
- * gets what it saw there as further inputs of the next. In double precision: a tile is a direction of a batch row. */
+ * ops/attn_lstm.c - com.microsoft.AttnLSTM: an LSTM that attends to a memory after each step (Bahdanau's attention);
+ * the result is a further input of the next step. In double precision: a tile is a direction of a batch row. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,8 @@ static const ox_attr_def table[] = {
 
 /* ---- shapes ---- */
 
-/* dirs, seq, batch, input, hidden; memory steps, its depth, width of the alignment, width of what the cell gets */
+/* directions, steps, batch, input, hidden; steps and depth of the memory, width of the alignment, width of the cell's
+ * input */
 typedef struct sizes {
   int64_t dirs, seq, batch, input, hidden, steps, depth, align, seen;
 } sizes;
@@ -90,7 +91,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   for (uint32_t i = 0; i < N_IN && i < c->n_in; i++)
     if (ox_ctx_has(c, i) && is_real(i)) OX_TRY(ox_as_real_book(c, OX_AS_DOUBLE, i, &p->at[i], &p->tiles));
   size_t n;
-  /* gates, state, output; keys, weights of the memory's steps; the query's share, what was seen, what comes of it */
+  /* gates, state, output; keys and weights of the memory's steps; the projected query, the context, the attention's
+   * output */
   if (!ox_mul_ok(p->steps, p->align + 1, &n) || !ox_add_ok(n, 6 * p->d.hidden + p->align + p->depth + p->seen, &n) ||
       n > SIZE_MAX / sizeof(double))
     return ox_fail(OX_LIMIT, "AttnLSTM: a memory of %zu steps", p->steps);
@@ -105,11 +107,11 @@ typedef struct walk {
   const ox_kernel_ctx *c;
   const attn_prep *p;
   const recurrent_attrs *a;
-  size_t dir, b, steps; /* steps of the memory that count */
+  size_t dir, b, steps; /* |steps|: of the memory that are not masked out */
   double *gate, *h, *cell, *keys, *weight, *query, *context, *seen;
 } walk;
 
-/* Input |i| of this direction, |n| elements each; NULL: it is not there. */
+/* Input |i| of this direction, |n| elements for each; NULL: the input is missing. */
 static const double *own(const walk *w, uint32_t i, size_t n) {
   return ox_ctx_has(w->c, i) ? (const double *)ox_as_real_at(w->c, w->p->at[i]) + w->dir * n : NULL;
 }
@@ -147,7 +149,7 @@ static void cell_step(const walk *w, const double *x) {
   }
 }
 
-/* What the state |h| makes of the memory becomes |seen|. */
+/* Attends to the memory with the state |h|; the result is |seen|. */
 static void look(const walk *w) {
   const attn_prep *p = w->p;
   size_t n = p->d.hidden;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/axis_norm.c - LpNormalization and MeanVarianceNormalization: fold some axes, then put every element in relation
- * to its fold. */
+ * ops/axis_norm.c - LpNormalization and MeanVarianceNormalization: reduce (fold) some axes to a norm or to moments,
+ * then scale the elements of each fold by these. */
 #include <float.h>
 #include <math.h>
 
@@ -48,7 +48,7 @@ static ox_status *infer_mvn(ox_infer_ctx *c) {
   return ox_infer_same_as_input(c);
 }
 
-/* A tile is some folds, at most a batch; elements are found again through the plan. */
+/* Folds of a tile, at most. */
 enum { BATCH = 64 };
 typedef struct {
   ox_fold_plan plan;
@@ -85,7 +85,7 @@ static int64_t offset(int64_t i, int n, const int64_t *dim, const int64_t *strid
   return off;
 }
 
-/* Floats whose folds are runs of some length: vectors serve them. */
+/* Floats whose folds consist of contiguous runs that are long enough for vectors. */
 static bool has_runs(const ox_kernel_ctx *c, const ox_fold_plan *p) {
   return c->in[0]->dtype == OX_F32 && p->n_folded > 0 && p->folded_stride[0] == 1;
 }
@@ -105,7 +105,7 @@ static void rescale_runs(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t 
   }
 }
 
-/* Mean and variance of fold |o|, as ox_norm_moments has them. */
+/* Mean and variance of fold |o|, as by ox_norm_moments. */
 static ox_moments moments_of_runs(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o) {
   const ox_norm_table *t = ox_norm_select(c->isa);
   const float *x = (const float *)c->in[0]->data;
@@ -174,8 +174,8 @@ static void normalize_mvn(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t
   rescale(c, p, o, mean, 1 / (sqrt(sum_deviations(c, p, o, mean, true) / count) + 1e-9));
 }
 
-/* Floats whose neighbours belong to folds of their own: |n| outputs from |o| on, all of one row, by its factor.
- * False: a factor is no float. */
+/* Floats where adjacent elements belong to different folds: multiplies those of |n| folds from |o| on, all of one row,
+ * by their factors. False: a factor is not representable as a float. */
 static bool rescale_columns(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, int64_t n, const double *factor) {
   const ox_norm_table *t = ox_norm_select(c->isa);
   float f[BATCH];
@@ -190,7 +190,7 @@ static bool rescale_columns(const ox_kernel_ctx *c, const ox_fold_plan *p, int64
   return true;
 }
 
-/* Floats whose folds are rows, one behind the other. */
+/* Floats whose folds are contiguous rows. */
 static bool rescale_flat(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, int64_t n, const double *factor) {
   ox_binary_fn *mul = ox_binary_select(c->isa)->fn[OX_BIN_MUL][OX_F32];
   if (!has_runs(c, p) || p->n_folded != 1 || p->n_kept > 1) return false;
@@ -203,7 +203,7 @@ static bool rescale_flat(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t 
   return true;
 }
 
-/* Each of |n| folds from |o| on, by its sum. */
+/* Divides the elements of |n| folds from |o| on by their norms. */
 static void normalize_lp(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, int64_t n, const ox_fold_acc *acc,
                          bool squares) {
   double factor[BATCH];

@@ -30,7 +30,7 @@ typedef struct bn_prep {
   bool training, lanes;       /* lanes: one element per channel and image */
 } bn_prep;
 
-/* Before version 14, asking for the statistics is what makes it training. */
+/* Before version 14, training mode is when outputs for the statistics exist. */
 static bool is_training(const bn_attrs *a, uint32_t version, uint32_t n_out) {
   return version >= 14 ? a->training_mode != 0 : n_out > 1 && !a->is_test;
 }
@@ -102,7 +102,7 @@ static void put(const ox_kernel_ctx *c, uint32_t out, int64_t at, double v) {
     ox_convert_select(c->isa)->store_f64[c->out[out]->dtype](&v, c->out[out]->data, (size_t)at, 1, NULL);
 }
 
-/* y = scale (x - mean) + shift with a mean in float32: what that leaves out goes into the shift. */
+/* The shift of y = scale (x - mean) + shift where the mean is rounded to float32: it includes the rounding error. */
 static float shift_of(ox_mean mean, double scale, double shift) {
   return (float)(shift - (mean.hi + mean.lo - (double)(float)mean.hi) * scale);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/beam_search.c - com.microsoft's BeamSearch and WhisperBeamSearch: the likeliest texts of a model in their bodies.
- */
+ * ops/beam_search.c - com.microsoft's BeamSearch and WhisperBeamSearch: the most probable token sequences of the
+ * model in their bodies. */
 #include <math.h>
 #include <string.h>
 
@@ -98,7 +98,7 @@ typedef struct beam_run {
   const ox_control_ctx *c;
   const beam_attrs *a;
   int64_t batch, rows, most, n_return;
-  uint32_t dtype; /* of scores that go out */
+  uint32_t dtype; /* element type of the output scores */
   ox_search_model model;
   ox_sequences said;
   ox_score_rules rules;
@@ -108,7 +108,7 @@ typedef struct beam_run {
   ox_tensor *all_scores; /* output SCORES, or NULL */
 } beam_run;
 
-/* What the decoder begins with: the prompt, or tokens of an input or attribute; |n|: how many. */
+/* The first tokens of the decoder: the prompt, or those of an input or attribute; *n: how many. */
 static ox_status *first_tokens(beam_run *b, const ox_tensor **tokens, int64_t *n) {
   *tokens = NULL;
   if (b->model.kind == OX_MODEL_GPT) {
@@ -176,7 +176,7 @@ static ox_status *read_settings(beam_run *b) {
 
 static int64_t or_else(int64_t given, int64_t usual) { return given >= 0 ? given : usual; }
 
-/* The model's first answer says how many words it knows. */
+/* The shape of the model's first output gives the size of the vocabulary. */
 static ox_status *read_rules(beam_run *b) {
   const ox_control_ctx *c = b->c;
   const beam_attrs *a = b->a;
@@ -216,7 +216,7 @@ static ox_status *begin_outputs(beam_run *b) {
   return NULL;
 }
 
-/* The probability that nobody speaks, by the first scores. */
+/* Writes the probability of no speech, from the first scores. */
 static ox_status *put_no_speech(const beam_run *b) {
   ox_tensor *out;
   ox_shape s = ox_shape_of(1, &b->batch);

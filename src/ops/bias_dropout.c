@@ -16,7 +16,7 @@ typedef struct {
 } drop_attrs;
 static const ox_attr_def rows[] = {OX_ATTR_INT_HAS(drop_attrs, seed, 0)};
 
-/* Which input is what, 0: none. */
+/* Indices of inputs; 0: none. */
 typedef struct {
   const char *op;
   uint8_t bias, residual, ratio, training;
@@ -76,7 +76,7 @@ static double ratio_now(const ox_kernel_ctx *c, const form *f) {
   return ratio;
 }
 
-/* x += elements [at, at + n) of input |i|, a row over and over if it is shorter. */
+/* x += elements [at, at + n) of input |i|, which is a row that repeats if it is shorter. */
 static void add(const ox_kernel_ctx *c, uint32_t i, int64_t at, int64_t n, double *x) {
   double y[BLOCK];
   const ox_tensor *t = c->in[i];

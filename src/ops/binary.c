@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/binary.c - element-wise operators of two inputs, with NumPy broadcasting and, before version 7, the standard's
- * older one: B's dimensions stand at |axis| of A's if |broadcast| is set. */
+ * older rule: if |broadcast| is set, B's dimensions are aligned with A's from |axis| on. */
 #include <string.h>
 
 #include "graph/known.h"
@@ -52,7 +52,7 @@ static ox_status *find_function(const char *op, const binary_attrs *a, ox_binary
   return NULL;
 }
 
-/* B's shape as the old broadcasting means it: ones appended behind its last dimension. */
+/* B's shape by the older rule: ones are appended after its last dimension. */
 static ox_status *legacy_shape(const binary_attrs *a, const ox_shape *sa, const ox_shape *sb, ox_shape *out) {
   *out = *sb;
   if (!a || !a->broadcast || !a->has_axis || sa->rank < 0 || sb->rank < 0) return NULL;
@@ -128,14 +128,15 @@ static ox_status *load_prelu6(ox_load_ctx *c) { return load_as(c, false, true); 
 typedef struct {
   ox_bcast bcast;
   int64_t tile;
-  bool gather; /* rows too short to call a loop for each */
-  int repeats; /* gather: 1 + the operand that is the same in all rows of a plane, while the other is dense; 0: none */
+  bool gather; /* rows are too short for a call each */
+  int repeats; /* gather: 1 + the index of the operand that is the same in all rows of a plane, while the other is
+                  dense; 0: none */
 } binary_prep;
 
 /* Below this row length, spreading the operands over a block first is faster than a call per row. */
 enum { SHORT_ROW = 48 };
 
-/* Short rows that repeat, as channels last have them: a gate, a constant per channel. */
+/* Is an operand a short row that repeats, as a gate or a constant per channel is with channels last? */
 static int repeating(const ox_bcast *b) {
   int last = b->rank - 1;
   for (int k = 0; k < 2; k++)
@@ -198,7 +199,7 @@ static void run_widened(const runner *r, const char *a, const char *b, char *y, 
     if (!(scalar & OX_BIN_A_SCALAR))
       r->cv->load_f32[r->dtype](a, i, m, fa);
     else
-      fa[0] = a0; /* the result overwrote it */
+      fa[0] = a0; /* restores what the result overwrote */
     if (!(scalar & OX_BIN_B_SCALAR)) r->cv->load_f32[r->dtype](b, i, m, fb);
     r->fn(fa, fb, compare ? (void *)fy : (void *)fa, m, scalar);
     if (compare)
@@ -235,7 +236,7 @@ static void run_gathered(const runner *r, const ox_bcast *bc, int64_t begin, int
   }
 }
 
-/* Operand |k| of outputs from |at| on, as often as it fits into |to|; how many elements that is. */
+/* Writes operand |k| of the outputs from |at| on to |to|, as often as it fits; returns the number of elements. */
 static int64_t repeat(const ox_bcast *bc, int k, const char *src, size_t size, int64_t at, char *to, size_t room) {
   size_t row = (size_t)bc->dim[bc->rank - 1] * size, n = row;
   ox_bcast_gather(bc, k, src, size, at, bc->dim[bc->rank - 1], to);
@@ -243,7 +244,8 @@ static int64_t repeat(const ox_bcast *bc, int k, const char *src, size_t size, i
   return (int64_t)(n / size);
 }
 
-/* Plane by plane: rows that are the same are written out once, some of them, and go with all others. */
+/* Plane by plane: the row that repeats is written out several times to a buffer once, which is then used for all
+ * rows. */
 static void run_repeating(const runner *r, const ox_bcast *bc, int k, int64_t begin, int64_t end) {
   enum { ROOM = 4096 };
   uint64_t memory[ROOM / 8];
@@ -293,7 +295,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 enum { T_BOOL = OX_BIT(OX_BOOL) };
 
-/* One element of Add, Sub, Mul, Div, total as the loops are; symbols only meet their neutral element. */
+/* One element of Add, Sub, Mul, Div, with the results of the loops for overflow and division by 0. A symbolic operand
+ * is known only if the other is the neutral element. */
 static void known_element(char op, int64_t a, uint8_t ka, int64_t b, uint8_t kb, ox_known_list *l) {
   int64_t r = 0, neutral = op == 'A' || op == 'S' ? 0 : 1;
   bool both = ka == OX_KNOWN_NUMBER && kb == OX_KNOWN_NUMBER;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/block_bottleneck.c - ai.onyx.BlockBottleneck(X, W0, B0, W1, B1, W2, B2, Z): the BlockConv of 1x1 (W0), the
- * depthwise one (W1) and the one of 1x1 (W2, with the residual Z) in a row, a few rows of the image at a time
- * (kern/blocks/bottleneck.h). W0 or W2 may be missing. Weights are constants. Where W2 is missing, a second output, if
- * wanted, are the means of Y's channels. */
+ * ops/block_bottleneck.c - ai.onyx.BlockBottleneck(X, W0, B0, W1, B1, W2, B2, Z): three BlockConv in a row, 1x1
+ * (W0), depthwise (W1) and 1x1 (W2, with the residual Z), computed a few rows of the image at a time
+ * (kern/blocks/bottleneck.h). W0 or W2 may be missing. Weights are constants. Where W2 is missing, there may be a
+ * second output, the means of Y's channels. */
 #include "kern/blocks/bottleneck.h"
 #include "ops/shared/bconv_pack.h"
 #include "ops/shared/plane_means.h"
@@ -34,7 +34,7 @@ typedef struct bottleneck_prep {
   ox_plane_means means;
 } bottleneck_prep;
 
-/* What BlockConv would have as attributes. */
+/* The attributes that part |part| would have as a BlockConv. */
 static ox_conv_attrs part_attrs(const bottleneck_attrs *a, int part, const ox_shape *w) {
   if (part == OX_DEPTHWISE) {
     ox_conv_attrs d = a->conv;

@@ -10,14 +10,14 @@
 
 typedef struct channels_attrs {
   ox_ints channels; /* of each input */
-  ox_ints from;     /* of each output channel: its place among the inputs' channels, one input after the other */
+  ox_ints from;     /* of each output channel: its index among the channels of all inputs */
   ox_ints split;    /* channels of each output */
 } channels_attrs;
 static const ox_attr_def attr_rows[] = {OX_ATTR_INTS_REQUIRED_IN(channels_attrs, channels, 1, OX_COUNT_MAX),
                                         OX_ATTR_INTS_REQUIRED_IN(channels_attrs, from, 0, OX_COUNT_MAX),
                                         OX_ATTR_INTS_REQUIRED_IN(channels_attrs, split, 1, OX_COUNT_MAX)};
 
-/* A source of an output block, before anybody knows where the input lies. */
+/* A source of an output block, by input and block; addresses are known only in a run. */
 typedef struct source {
   int64_t block;
   uint32_t input;
@@ -27,7 +27,7 @@ typedef struct source {
 typedef struct out_block {
   int64_t block; /* of its output */
   uint32_t output, n_sources;
-  bool whole; /* lane by lane out of one block: a copy */
+  bool whole; /* all lanes are those of one block, in order: a copy */
   source sources[OX_BLOCK];
 } out_block;
 

@@ -147,13 +147,14 @@ static ox_status *phase_init(ox_kernel_ctx *c, deconv_prep *p, int64_t i) {
   return any ? plan_phase(c, &g, ph) : NULL;
 }
 
-/* Where a phase's outputs lie in Y: floats from one to the next along each axis. */
+/* The steps, in floats, between a phase's outputs in Y along each axis. */
 static void steps_of(const deconv_prep *p, int64_t steps[OX_CONV_AXES]) {
   int64_t step = OX_BLOCK;
   for (int a = OX_CONV_AXES - 1; a >= 0; a--) steps[a] = step * p->axis[a].stride, step *= p->axis[a].out;
 }
 
-/* One phase alone is all of Y. Of several each is planned again, so as to write its own pixels, if all can. */
+/* A single phase is all of Y. Several are planned again so that each writes its own pixels, if all forms can do
+ * that. */
 static bool write_in_place(deconv_prep *p) {
   extern const ox_bconv_form ox_bconv_form_direct;
   int64_t steps[OX_CONV_AXES], plane = p->axis[0].out * p->axis[1].out * p->axis[2].out * OX_BLOCK;
@@ -283,7 +284,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-/* Each element of X meets the weights of its channel once; what falls outside counts, too. */
+/* Each element of X is multiplied by all weights of its channel once; products that fall outside count, too. */
 static double flops(const ox_kernel_ctx *c) {
   const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape;
   return 2.0 * (double)x->dim[0] * (double)ox_shape_span(x, 2, x->rank - 1) * (double)ox_shape_count(w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/block_norm.c - ai.onyx.BlockBatchNormalization and BlockInstanceNormalization: on blocks of channels
- * (docs/blocks.md), and an activation behind them. Both are y = act(a (x - m) + b); a batch's a, m and b are constants,
- * those of an instance are found first, chunk by chunk. */
+ * (docs/blocks.md), followed by an activation. Both are y = act(a (x - m) + b); for a batch a, m and b are
+ * constants, for an instance they are computed first, chunk by chunk. */
 #include <math.h>
 
 #include "base/cksize.h"
@@ -53,7 +53,7 @@ static ox_status *infer(ox_infer_ctx *c) {
 
 static float element(const ox_tensor *t, int64_t i) { return ((const ox_f32u *)t->data)[i]; }
 
-/* Lane |i| of |l|: the rest of a mean that a float cannot hold goes into the shift. */
+/* Sets lane |i| of |l|; the rounding error of the mean becomes part of the shift. */
 static void set_lane(block_line *l, int64_t i, double mean, double a, double bias) {
   l->center[i] = (float)mean, l->scale[i] = (float)a;
   l->shift[i] = (float)(bias - (mean - (double)l->center[i]) * a);
@@ -104,7 +104,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return NULL;
 }
 
-/* What the chunks of |plane| have in common: means and squares of parts add up as of one whole. */
+/* Combines the moments of the chunks of |plane| to those of the whole. */
 static void join_chunks(const ox_kernel_ctx *c, int64_t plane) {
   const norm_prep *p = c->prep;
   const chunk_sums *part = (const chunk_sums *)c->shared + plane * p->chunks;

@@ -14,7 +14,7 @@ typedef struct block_pool_prep {
   int64_t rows, tile_rows, row_tiles;
 } block_pool_prep;
 
-/* Blocks in the place of channels. */
+/* The shape with blocks as its channels. */
 static ox_status *without_lanes(const ox_shape *x, ox_shape *out) {
   *out = *x;
   if (x->rank < 0) return NULL;

@@ -60,9 +60,9 @@ static ox_status *prepare(ox_kernel_ctx *c, const ox_shape *plain) {
 static ox_status *prepare_to(ox_kernel_ctx *c) { return prepare(c, &c->in[0]->shape); }
 static ox_status *prepare_from(ox_kernel_ctx *c) { return prepare(c, &c->out[0]->shape); }
 
-/* Pixels [begin, end) of block |plane|. */
-static void turn(const ox_kernel_ctx *c, const ox_blocks_variant *v, int64_t plane, int64_t begin, int64_t end,
-                 bool to) {
+/* Converts pixels [begin, end) of block |plane|. */
+static void convert(const ox_kernel_ctx *c, const ox_blocks_variant *v, int64_t plane, int64_t begin, int64_t end,
+                    bool to) {
   const layout_prep *p = c->prep;
   int64_t first = plane % p->blocks * OX_BLOCK, channels = OX_MIN(p->channels - first, OX_BLOCK);
   const float *x = c->in[0]->data;
@@ -81,12 +81,12 @@ static ox_status *run_tiles(const ox_kernel_ctx *c, ox_range tiles, bool to) {
   if (p->chunks > 1) {
     for (int64_t t = tiles.begin; t < tiles.end; t++) {
       int64_t begin = t % p->chunks * CHUNK;
-      turn(c, v, t / p->chunks, begin, OX_MIN(begin + CHUNK, p->pixels), to);
+      convert(c, v, t / p->chunks, begin, OX_MIN(begin + CHUNK, p->pixels), to);
     }
   } else {
     int64_t begin, end;
     ox_tile_span(tiles, p->per_tile, p->planes, &begin, &end);
-    for (int64_t plane = begin; plane < end; plane++) turn(c, v, plane, 0, p->pixels, to);
+    for (int64_t plane = begin; plane < end; plane++) convert(c, v, plane, 0, p->pixels, to);
   }
   return NULL;
 }

@@ -50,7 +50,7 @@ static void make(ox_registry **table, const ox_registry *base, ox_status *(*add)
     *table = made;
   else
     ox_registry_destroy(made);
-  ox_status_free(st); /* of what is linked in, every row is sound (tests/ops/builtin_test.c): out of memory */
+  ox_status_free(st); /* out of memory: rows that are linked in are valid (tests/ops/builtin_test.c) */
 }
 
 const ox_registry *ox_ops_builtin(void) {

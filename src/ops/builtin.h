@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/builtin.h - the operators of src/ops, as two tables: those that a model may hold, and over them those that only
- * rules of the CPU provider make. Both are made on first use. Any thread. */
+ * ops/builtin.h - the operators of src/ops as two tables: those that a model may contain, and over them those that
+ * only rules of the CPU provider create. Both are made on first use, from any thread. */
 #ifndef OX_OPS_BUILTIN_H
 #define OX_OPS_BUILTIN_H
 
@@ -8,10 +8,10 @@
 
 /* ONNX's operators and those of com.microsoft. NULL: out of memory; the next call tries again. */
 const ox_registry *ox_ops_builtin(void);
-/* The same and, over it, the domain "ai.onyx": what fusions turn nodes into that the CPU provider owns. */
+/* The same and, over it, the domain "ai.onyx": operators that the CPU provider's fusions create. */
 const ox_registry *ox_ops_cpu(void);
 
-/* Add the rows of the one or the other to |r|. */
+/* Adds the rows of either table to |r|. */
 OX_NODISCARD ox_status *ox_ops_builtin_add(ox_registry *r);
 OX_NODISCARD ox_status *ox_ops_cpu_add(ox_registry *r);
 

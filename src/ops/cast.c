@@ -189,7 +189,7 @@ static bool integers(const ox_convert *cv, const ox_tensor *x, const ox_tensor *
   return true;
 }
 
-/* The working type holds the source exactly, or the target rounds the same from it. */
+/* Through a working type that either represents the source exactly or gives the same rounded result. */
 static void numbers(const ox_convert *cv, const ox_tensor *x, const ox_tensor *y, int64_t begin, int64_t end,
                     const ox_narrow_how *how) {
   uint32_t from = x->dtype, to = y->dtype;

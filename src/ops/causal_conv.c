@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/causal_conv.c - CausalConvWithState: a depthwise 1-D convolution over the past state and the new input, which
- * hands on the last positions. com.microsoft's has dilations, channels-last layout, states of several positions, and
- * one or two axes in front of the causal one, which are padded to keep their size, as by SAME_UPPER of Conv. */
+ * ops/causal_conv.c - CausalConvWithState: a depthwise 1-D convolution over the past state and the new input, whose
+ * last positions are the new state. com.microsoft's form has dilations, channels-last layout, states of several
+ * positions, and one or two axes before the causal one, which are padded to keep their size, as by SAME_UPPER of
+ * Conv. */
 #include <string.h>
 
 #include "kern/act.h"
@@ -110,7 +111,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->rows = p->batch * (p->last ? OX_CEIL_DIV(p->channels, CHANNELS) : p->channels * p->lead);
   p->per_tile = OX_MAX(8192 / OX_MAX(p->len * p->k * p->kernel[0] * p->kernel[1], 1), 1);
   size_t floats;
-  /* what the taps see, the taps, the results */
+  /* the padded input, the taps, the results */
   if (p->state < 0 || !ox_add_ok((size_t)p->len * 2, (size_t)(p->state + p->k), &floats) ||
       !ox_mul_ok(floats, sizeof(float) * (p->last ? CHANNELS : 1), &floats))
     return ox_fail(OX_LIMIT, "too long");
@@ -119,8 +120,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 
 /* ---- run ---- */
 
-/* Where in the padded input the new state's slot |slot| begins: what lies before the end of position len - window +
- * slot. -1: that is no position of this run, and the slot is zeros. */
+/* The position in the padded input at which slot |slot| of the new state begins: the slot ends with position len -
+ * window + slot. -1: this run has no such position, and the slot is zeros. */
 static int64_t slot_start(const causal_prep *p, int64_t slot) {
   int64_t from = p->len - p->window + slot + 1;
   return from > 0 || slot == p->window - 1 ? from : -1;
@@ -138,7 +139,7 @@ static void activate(const causal_prep *p, float *y, int64_t n) {
 
 static size_t slot_items(const causal_prep *p) { return (size_t)(p->batch * p->channels * p->lead * p->state); }
 
-/* Row |row| with the past before it. */
+/* Loads row |row| with the past before it. */
 static void load_row(const ox_kernel_ctx *c, const causal_prep *p, int64_t row, float *padded) {
   const ox_convert *cv = ox_convert_select(c->isa);
   uint32_t t = c->in[X]->dtype;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/causal_conv_varlen.c - com.microsoft.VarlenCausalConvWithState: CausalConvWithState over sequences of unequal
- * lengths, token by token one behind the other. A tile is a block of channels of one sequence. */
+ * ops/causal_conv_varlen.c - com.microsoft.VarlenCausalConvWithState: CausalConvWithState over sequences of
+ * different lengths, whose tokens are concatenated. A tile is a block of channels of one sequence. */
 #include <string.h>
 
 #include "kern/act.h"
@@ -80,7 +80,7 @@ static ox_status *find_sequence(part *t) {
                  (long long)t->b, (long long)t->first, (long long)ends[t->b + 1], (long long)t->p->tokens);
 }
 
-/* What lies at position |pos| of the sequence, or, below 0, before it. */
+/* The input at position |pos| of the sequence; below 0: the past state. */
 static const float *seen(const part *t, int64_t pos, float *spare) {
   const varlen_prep *p = t->p;
   if (pos >= 0) return ox_as_float_in(t->c, X, (t->first + pos) * p->channels + t->ch, t->m, spare);

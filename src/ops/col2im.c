@@ -201,7 +201,7 @@ static ox_status *geometry_of(const ox_kernel_ctx *c, geometry *g) {
   return geometry_make(c->attrs, &c->in[X]->shape, c->in[IMAGE]->data, c->in[BLOCK]->data, (int)n, g);
 }
 
-/* Blocks that tile the image are put where they belong. */
+/* Do blocks tile the image without overlap, so that they are only moved? */
 static bool is_move(const geometry *g) {
   for (int a = 0; a < g->w.axes; a++)
     if (g->w.kernel[a] != g->w.stride[a] || g->w.dilation[a] != 1 || g->w.pad_lo[a] != 0 ||
@@ -282,7 +282,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-/* Strings are summed like anything else: one behind the other. */
+/* Strings are summed, too: they are concatenated. */
 enum { ANY = OX_T_NUMBER | OX_T_COMPLEX | OX_BIT(OX_BOOL) | OX_BIT(OX_STRING) };
 
 static const ox_op ops[] = {

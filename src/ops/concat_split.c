@@ -182,7 +182,7 @@ typedef struct lengths {
   int64_t n, chunk, dim; /* equal parts of |chunk|, the last ones what is left */
 } lengths;
 
-/* Version 1 has lengths of the type of the data. One that is no whole number is as wrong as -1. */
+/* In version 1 lengths have the type of the data. One that is not an integer becomes -1, which is an error. */
 static int64_t stored_length(const ox_tensor *t, int64_t k) {
   if (t->dtype == OX_I64) return ox_int_at(t, k);
   double v = ox_tensor_element(t, k);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/conv_nhwc.c - com.microsoft's NhwcConv and NhwcFusedConv: channels-last data is turned to planes of float32,
- * convolved as FusedConv is, and turned back; float64 in double. */
+ * ops/conv_nhwc.c - com.microsoft's NhwcConv and NhwcFusedConv: channels-last data is transposed to planes of
+ * float32, convolved as FusedConv is, and transposed back; float64 in double. */
 #include "kern/conv/conv_f64.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/as_real.h"
@@ -17,7 +17,7 @@ typedef struct nhwc_prep {
 } nhwc_prep;
 
 /* [N, d..., C] to [N, C, d...] and back. */
-static ox_shape turned(const ox_shape *s, bool to_first) {
+static ox_shape permuted(const ox_shape *s, bool to_first) {
   ox_shape r = *s;
   if (s->rank < 3) return r;
   for (int i = 2; i < s->rank; i++) r.dim[to_first ? i : i - 1] = s->dim[to_first ? i - 1 : i];
@@ -26,9 +26,9 @@ static ox_shape turned(const ox_shape *s, bool to_first) {
 }
 
 static ox_status *infer(ox_infer_ctx *c) {
-  ox_shape x = turned(&c->in[X]->shape, true), y;
+  ox_shape x = permuted(&c->in[X]->shape, true), y;
   OX_TRY(ox_conv_infer_shape(c->attrs, &x, &c->in[W]->shape, &y));
-  y = turned(&y, false);
+  y = permuted(&y, false);
   ox_infer_out(c, 0, c->in[X]->dtype, &y);
   return NULL;
 }
@@ -67,7 +67,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (!p) return ox_oom();
   if (!ox_act_parse(a->activation, a->activation_params.v, a->activation_params.n, &act))
     return ox_fail(OX_INVALID_MODEL, "unknown activation \"%.40s\"", a->activation);
-  ox_shape x = turned(&c->in[X]->shape, true), y = turned(&c->out[0]->shape, true);
+  ox_shape x = permuted(&c->in[X]->shape, true), y = permuted(&c->out[0]->shape, true);
   if (ox_ctx_has(c, Z) && !ox_shape_equal(&c->in[Z]->shape, &c->out[0]->shape))
     return ox_fail(OX_SHAPE_MISMATCH, "Z must have the shape of the output");
   if (ox_ctx_has(c, B) && ox_shape_count(&c->in[B]->shape) != y.dim[1])
@@ -97,8 +97,8 @@ static float *room(const ox_kernel_ctx *c, const nhwc_prep *p, uint32_t i) {
 }
 
 /* One image of input |i|, pixel by pixel, into planes. */
-static void turn_in(const ox_kernel_ctx *c, const nhwc_prep *p, uint32_t i, int64_t image, int64_t channels,
-                    int64_t n) {
+static void to_planes(const ox_kernel_ctx *c, const nhwc_prep *p, uint32_t i, int64_t image, int64_t channels,
+                      int64_t n) {
   float *to = room(c, p, i) + image * channels * n, block[OX_CONVERT_BLOCK];
   for (int64_t px = 0; px < n; px++)
     for (int64_t ch = 0; ch < channels; ch += OX_CONVERT_BLOCK) {
@@ -109,7 +109,7 @@ static void turn_in(const ox_kernel_ctx *c, const nhwc_prep *p, uint32_t i, int6
     }
 }
 
-static void turn_out(const ox_kernel_ctx *c, const nhwc_prep *p, int64_t image) {
+static void from_planes(const ox_kernel_ctx *c, const nhwc_prep *p, int64_t image) {
   int64_t channels = p->out_channels, n = p->out_n;
   const float *from = (const float *)ox_as_real_at(c, p->y_at) + image * channels * n;
   float block[OX_CONVERT_BLOCK];
@@ -147,12 +147,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   }
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     if (stage == 3) {
-      turn_out(c, p, t);
+      from_planes(c, p, t);
     } else if (t == p->plan.g.batch) {
       weights(c, p);
     } else {
-      turn_in(c, p, X, t, p->in_channels, p->in_n);
-      if (ox_ctx_has(c, Z)) turn_in(c, p, Z, t, p->out_channels, p->out_n);
+      to_planes(c, p, X, t, p->in_channels, p->in_n);
+      if (ox_ctx_has(c, Z)) to_planes(c, p, Z, t, p->out_channels, p->out_n);
     }
   }
   return NULL;

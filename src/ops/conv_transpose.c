@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/conv_transpose.c - ConvTranspose: every phase of the output is a convolution of its own (kern/conv/transpose.h),
- * a last stage interleaves them; a few channels, and windows that do not overlap, go by columns
- * (kern/conv/deconv_cols.h). And com.microsoft's form of it whose pads are an input. */
+ * ops/conv_transpose.c - ConvTranspose: every phase of the output is a convolution of its own
+ * (kern/conv/transpose.h), a last stage interleaves them; few channels, and windows that do not overlap, use columns
+ * instead (kern/conv/deconv_cols.h). And com.microsoft's form of it, whose pads are an input. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -11,7 +11,7 @@
 #include "ops/shared/conv_node.h"
 #include "ops/shared/deconv_shape.h"
 
-enum { X, W, B, PADS = 2, PADS_B /* the bias behind pads */, BLOCK = 16384 };
+enum { X, W, B, PADS = 2, PADS_B /* the bias is the input after pads */, BLOCK = 16384 };
 
 static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ox_deconv_attrs),
                                         OX_ATTR_INTS_IN(ox_deconv_attrs, output_padding, 0, 1 << 30),
@@ -65,7 +65,7 @@ static ox_status *infer_with(ox_infer_ctx *c, const ox_deconv_attrs *a, uint32_t
 
 static ox_status *infer(ox_infer_ctx *c) { return infer_with(c, c->attrs, B); }
 
-/* As long as the pads are not known, neither is what they cut off. */
+/* Without known pads the output's extents are unknown, too. */
 static ox_status *infer_pads(ox_infer_ctx *c) {
   ox_deconv_attrs a = *(const ox_deconv_attrs *)c->attrs;
   int64_t pads[2 * OX_SPATIAL_AXES];
@@ -114,7 +114,7 @@ static ox_status *load(ox_load_ctx *c) {
   if (!taps) return ox_oom();
   if (!n || !ox_deconv_phase_count(axis, &n_phases)) return NULL;
   int64_t ic = w->shape.dim[0] / a->group, oc = w->shape.dim[1];
-  if (by_cols(w->dtype, a->group, oc, axis)) return NULL; /* read where they are */
+  if (by_cols(w->dtype, a->group, oc, axis)) return NULL; /* columns read the weights in place */
   s->bytes = pack_all(axis, taps, a->group, ic, oc, NULL, NULL, NULL) * sizeof(float);
   float *plain = (float *)w->data;
   if (w->dtype != OX_F32) {
@@ -402,7 +402,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 enum { FLOATS = OX_BIT(OX_F16) | OX_BIT(OX_F32) | OX_BIT(OX_F64) };
-/* Each element of X meets the weights of its channel once; what falls outside counts, too. */
+/* Each element of X is multiplied by all weights of its channel once; products that fall outside count, too. */
 static double flops(const ox_kernel_ctx *c) {
   const ox_shape *w = &c->in[W]->shape;
   return 2.0 * (double)ox_shape_count(&c->in[X]->shape) * (double)ox_shape_span(w, 1, w->rank);

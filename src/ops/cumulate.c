@@ -15,11 +15,10 @@ static const ox_attr_def attrs[] = {
     OX_ATTR_INT(cumulate_attrs, reverse, 0),
 };
 
-/* Of a slice; of one that adds whole rows: as many as the first cache holds some rows of. */
+/* COLUMNS: of a slice. WHOLE: of a slice that adds whole rows, so that several rows stay in L1. */
 enum { COLUMNS = 64, WHOLE = 512, WIDE = 16 };
 
-/* The axis is read when it runs: any axis gives the same output shape. Tiles are cut for every axis alike: one, unless
- * the axis is known when shapes are. */
+/* The axis may be known only in a run, since any axis gives the same output shape. Then there is one tile. */
 typedef struct {
   bool known;
   int64_t axis;
@@ -48,7 +47,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_ctx_plan(c, n ? outer * OX_CEIL_DIV(inner, columns_of(c, inner)) : 0, 0);
 }
 
-/* Each row of outputs is that before it and a row of inputs: of |width| columns, of a type that adds up in itself. */
+/* Each row of outputs is the row before it combined with a row of inputs: |width| columns of a type that is its own
+ * working type. */
 static void whole_rows(const ox_kernel_ctx *c, ox_binary f, int64_t at, int64_t n, int64_t inner, size_t width) {
   const cumulate_attrs *a = c->attrs;
   uint32_t t = c->in[0]->dtype;
@@ -70,7 +70,7 @@ static void whole_rows(const ox_kernel_ctx *c, ox_binary f, int64_t at, int64_t 
     join(y, x, y + step, width, 0);
 }
 
-enum { ONCE = 16384 /* elements, between two looks */ };
+enum { ONCE = 16384 /* elements between two checks for a stop */ };
 
 /* A slice of |width| columns; sums of 16-bit floats run in float, rounded at each output. */
 #define CUMULATE(name, type, native, load, store, combine, first)                                                    \
@@ -88,7 +88,7 @@ enum { ONCE = 16384 /* elements, between two looks */ };
       if (!a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                                         \
     }                                                                                                                \
   }                                                                                                                  \
-  /* along a row as it lies, |step| 1 or -1 */                                                                       \
+  /* along a contiguous row, |step| 1 or -1 */                                                                       \
   static void name##_here(const ox_kernel_ctx *c, const type *from, type *to, int64_t n, int64_t step) {             \
     bool exclusive = ((const cumulate_attrs *)c->attrs)->exclusive != 0;                                             \
     enum { j = 0 };                                                                                                  \

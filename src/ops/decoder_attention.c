@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/decoder_attention.c - com.microsoft.DecoderAttention: projections and attention of a decoder's layer, to itself
- * or to an encoder, with a cache; which of these, three inputs of the run say. Computed in float: stage 0 settles the
- * lengths, stage 1 does the rest, a tile per head of a batch entry. */
+ * ops/decoder_attention.c - com.microsoft.DecoderAttention: projections and attention of a decoder's layer, to
+ * itself or to an encoder, with a cache; three inputs select which of these. Computed in float: stage 0 determines
+ * the lengths, stage 1 does the rest, a tile per head of a batch entry. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ typedef struct decoder_prep {
   int64_t len, batch, hidden, heads, d, keys; /* rows of the query, of the key */
 } decoder_prep;
 
-/* What the run's first stage settles. */
+/* Set by the first stage of a run. */
 typedef struct decoder_run {
   bool cross, masked;
   int64_t past, fresh; /* rows of the cache that are read, rows that are projected */

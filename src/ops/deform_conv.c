@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/deform_conv.c - DeformConv: sampled columns [input channel x tap][pixel], then a 1x1 convolution over them.
- * Computed in float32, float64 in its own type. Where several channels share their offsets, images are turned first, so
- * that a point's channels are a few vectors. */
+ * Computed in float32, float64 in double. Where several channels share their offsets, images are first transposed to
+ * channels last, so that a point's channels are a few vectors. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -29,15 +29,15 @@ static const ox_attr_def attr_rows[] = {OX_ATTR_INTS_IN(deform_attrs, dilations,
                                         OX_ATTR_INT_IN(deform_attrs, offset_group, 1, 1, OX_COUNT_MAX)};
 
 typedef struct deform_prep {
-  ox_conv_geom window; /* where taps would lie without offsets */
+  ox_conv_geom window; /* the taps' positions without offsets */
   ox_conv_plan plan;   /* the product over the columns */
   int axes;
   int64_t channels, offset_groups, taps, pixels, in_n;
   bool wide; /* 16-bit types: inputs become floats first */
   bool f64;
-  ox_conv_geom flat; /* the product, for float64 */
-  int64_t turned;    /* floats of a pixel whose channels lie together, first stage 1; 0: channels are read in planes */
-  size_t in_at[INPUTS], turned_at, columns_at, plan_at, y_at;
+  ox_conv_geom flat;    /* the product, for float64 */
+  int64_t pixel_floats; /* floats of a pixel with channels last, made by stage 1; 0: channels are read in planes */
+  size_t in_at[INPUTS], last_at, columns_at, plan_at, y_at;
 } deform_prep;
 
 static ox_conv_attrs conv_attrs(const deform_attrs *a) {
@@ -74,19 +74,20 @@ static ox_status *check_shapes(const ox_kernel_ctx *c, const deform_prep *p) {
   return NULL;
 }
 
-enum { CONVERT, TURN, COLUMNS, GATHER, PRODUCT, NARROW, STAGES };
-enum { SOME_POINTS = 256 /* of columns and of pixels, that a tile takes */ };
+enum { CONVERT, TRANSPOSE, COLUMNS, GATHER, PRODUCT, NARROW, STAGES };
+enum { SOME_POINTS = 256 /* columns, and pixels, of a tile */ };
 
-/* Images whose channels, some for each offset, become neighbours. Behind the pixels there is one of zeros. */
-static ox_status *book_turned(ox_kernel_ctx *c, deform_prep *p) {
+/* Plans memory for images with channels last, by offset group. After the pixels there is one of zeros, for those
+ * outside. */
+static ox_status *book_channels_last(ox_kernel_ctx *c, deform_prep *p) {
   enum { LEAST = 4 };
   int64_t images = p->window.batch * p->offset_groups, per = p->channels / p->offset_groups, pixels = p->in_n + 1, size;
   if (p->axes != 2 || per < LEAST || p->in_n >= INT32_MAX) return NULL;
-  p->turned = OX_ROUND_UP(per, OX_RESIZE_GROUP);
-  if (!ox_mul_i64_ok(images, pixels, &size) || !ox_mul_i64_ok(size, p->turned, &size))
+  p->pixel_floats = OX_ROUND_UP(per, OX_RESIZE_GROUP);
+  if (!ox_mul_i64_ok(images, pixels, &size) || !ox_mul_i64_ok(size, p->pixel_floats, &size))
     return ox_fail(OX_LIMIT, "DeformConv: too large");
-  c->n_tiles[TURN] = images * OX_CEIL_DIV(pixels, SOME_POINTS);
-  return ox_as_real_room(c, OX_AS_FLOAT, size, &p->turned_at);
+  c->n_tiles[TRANSPOSE] = images * OX_CEIL_DIV(pixels, SOME_POINTS);
+  return ox_as_real_room(c, OX_AS_FLOAT, size, &p->last_at);
 }
 
 static int64_t column_tiles(const deform_prep *p) {
@@ -106,7 +107,7 @@ static ox_status *book_f32(ox_kernel_ctx *c, deform_prep *p) {
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, g->batch * p->channels * p->taps * p->pixels, &p->columns_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(p->plan.shared_bytes / 4), &p->plan_at));
   if (p->wide) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&c->out[0]->shape), &p->y_at));
-  OX_TRY(book_turned(c, p));
+  OX_TRY(book_channels_last(c, p));
   c->n_stages = STAGES;
   c->n_tiles[CONVERT] = load, c->n_tiles[COLUMNS] = column_tiles(p);
   c->n_tiles[GATHER] = p->plan.n_stages > 1 ? p->plan.n_tiles[0] : 0;
@@ -115,7 +116,7 @@ static ox_status *book_f32(ox_kernel_ctx *c, deform_prep *p) {
   return NULL;
 }
 
-/* The same stages, of which columns and product have something to do. */
+/* The same stages for float64, of which only columns and product are used. */
 static ox_status *book_f64(ox_kernel_ctx *c, deform_prep *p) {
   const ox_conv_geom *g = &p->window;
   OX_TRY(ox_as_real_room(c, OX_AS_DOUBLE, g->batch * p->channels * p->taps * p->pixels, &p->columns_at));
@@ -158,14 +159,14 @@ static double real_at(const deform_prep *p, const void *v, int64_t i) {
   return p->f64 ? ((const double *)v)[i] : (double)((const float *)v)[i];
 }
 
-/* Pixels [first, end) of one image of a stage TURN. */
-static void turn(const ox_kernel_ctx *c, const deform_prep *p, int64_t image, int64_t first, int64_t end) {
+/* Transposes pixels [first, end) of one image, in stage TRANSPOSE. */
+static void transpose_pixels(const ox_kernel_ctx *c, const deform_prep *p, int64_t image, int64_t first, int64_t end) {
   int64_t per = p->channels / p->offset_groups, size = sizeof(float);
   const float *x = (const float *)input(c, p, X) + image * per * p->in_n + first;
-  float *to = (float *)ox_as_real_at(c, p->turned_at) + (image * (p->in_n + 1) + first) * p->turned;
+  float *to = (float *)ox_as_real_at(c, p->last_at) + (image * (p->in_n + 1) + first) * p->pixel_floats;
   int64_t inside = OX_MIN(end, p->in_n) - first;
-  memset(to, 0, (size_t)((end - first) * p->turned * size)); /* what follows the channels is read, too */
-  ox_transpose_select(size, c->isa)((const char *)x, p->in_n * size, (char *)to, p->turned * size, per, inside);
+  memset(to, 0, (size_t)((end - first) * p->pixel_floats * size)); /* the padding after the channels is read, too */
+  ox_transpose_select(size, c->isa)((const char *)x, p->in_n * size, (char *)to, p->pixel_floats * size, per, inside);
 }
 
 /* Through tap |t| of image |n|, pixels [first, end). */
@@ -221,7 +222,7 @@ static void columns(const ox_kernel_ctx *c, const deform_prep *p, const part *q)
   }
 }
 
-/* The pixels around a position; those that do not exist are the one of zeros, |none|. */
+/* The four pixels around a position; those outside are the pixel of zeros, |none|. */
 OX_INLINE ox_corners corners_of(double y, double x, int64_t rows, int64_t width, int32_t none, float scale) {
   ox_corners out = {{none, none, none, none}, {0, 0, 0, 0}, scale};
   if (!(y > -1 && y < (double)rows && x > -1 && x < (double)width)) return out;
@@ -236,8 +237,8 @@ OX_INLINE ox_corners corners_of(double y, double x, int64_t rows, int64_t width,
   return out;
 }
 
-/* The same from turned images of floats, of two axes. */
-static void columns_turned(const ox_kernel_ctx *c, const deform_prep *p, const part *q) {
+/* The same from images of floats with channels last, of two axes. */
+static void columns_channels_last(const ox_kernel_ctx *c, const deform_prep *p, const part *q) {
   const ox_conv_geom *g = &p->window;
   ox_corners at[SOME_POINTS];
   int64_t image = q->n * p->offset_groups + q->og, row = image * p->taps + q->t;
@@ -252,9 +253,9 @@ static void columns_turned(const ox_kernel_ctx *c, const deform_prep *p, const p
     if (++w == g->out[2]) w = 0, h++;
   }
   ox_resize_select(c->isa)->corners(
-      at, q->end - q->first, (const float *)ox_as_real_at(c, p->turned_at) + image * (p->in_n + 1) * p->turned,
-      p->turned, p->channels / p->offset_groups, (float *)ox_as_real_at(c, p->columns_at) + columns_of(p, q) + q->first,
-      p->taps * p->pixels);
+      at, q->end - q->first, (const float *)ox_as_real_at(c, p->last_at) + image * (p->in_n + 1) * p->pixel_floats,
+      p->pixel_floats, p->channels / p->offset_groups,
+      (float *)ox_as_real_at(c, p->columns_at) + columns_of(p, q) + q->first, p->taps * p->pixels);
 }
 
 static void product(const ox_kernel_ctx *c, const deform_prep *p, float *y, uint32_t stage, ox_range tiles,
@@ -284,17 +285,17 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                                                            (size_t)ox_shape_count(&c->out[0]->shape), NULL);
     return NULL;
   }
-  int64_t points = stage == TURN ? p->in_n + 1 : p->pixels, pieces = OX_CEIL_DIV(points, SOME_POINTS);
+  int64_t points = stage == TRANSPOSE ? p->in_n + 1 : p->pixels, pieces = OX_CEIL_DIV(points, SOME_POINTS);
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     int64_t k = t, first = t % pieces * SOME_POINTS, end = OX_MIN(first + SOME_POINTS, points), row = t / pieces;
     if (stage == CONVERT) {
       for (uint32_t i = 0; i < c->n_in; i++)
         if (c->in[i] && ox_as_real_tile(c, OX_AS_FLOAT, i, p->in_at[i], &k)) break;
-    } else if (stage == TURN) {
-      turn(c, p, row, first, end);
+    } else if (stage == TRANSPOSE) {
+      transpose_pixels(c, p, row, first, end);
     } else {
       part q = {row / p->taps / p->offset_groups, row / p->taps % p->offset_groups, row % p->taps, first, end};
-      p->turned ? columns_turned(c, p, &q) : columns(c, p, &q);
+      p->pixel_floats ? columns_channels_last(c, p, &q) : columns(c, p, &q);
     }
   }
   return NULL;

@@ -65,7 +65,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     int64_t i = r % b, h = r / b % p->height, ch = r / b / p->height % p->depth, image = r / b / p->height / p->depth;
     int64_t slice = p->crd ? (ch * b + i) * b : i * b * p->depth + ch, next = p->crd ? 1 : p->depth;
     int64_t at = ((image * deep->dim[1] + slice) * p->height + h) * p->width, wide = r * p->width * b;
-    int64_t apart = next * p->height * p->width * elem; /* the slices that a wide row is woven of */
+    int64_t apart =
+        next * p->height * p->width * elem; /* the distance between the slices that are interleaved to a wide row */
     const char *in = c->in[0]->data;
     char *out = c->out[0]->data;
     if (p->to_space)

@@ -88,7 +88,7 @@ static void widen(const ox_kernel_ctx *c, const ox_tensor *t, int64_t at, size_t
   }
 }
 
-/* Scales that advance with the elements, as those of blocks of rows do: n of them from |scale_at| on. */
+/* Elements with one scale each, as with blocks along an outer axis: n of them, whose scales begin at |scale_at|. */
 static void beside(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_at) {
   const ox_convert *cv = ox_convert_select(c->isa);
   const ox_binary_table *b = ox_binary_select(c->isa);
@@ -106,7 +106,7 @@ static void beside(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_a
   if (!floats) cv->store_f32[c->out[0]->dtype](x, c->out[0]->data, (size_t)at, n, NULL);
 }
 
-/* Whether |segment| serves: of int32, the type of biases, without a zero point or with those that are 0. */
+/* Can |segment| be used? For int32, the type of biases, only if zero points are missing or 0. */
 static bool goes_fast(const ox_kernel_ctx *c) {
   enum { REAL = OX_BIT(OX_F32) | OX_T_FLOAT16S };
   if (!(OX_BIT(c->in[1]->dtype) & REAL) || !(OX_BIT(c->out[0]->dtype) & REAL)) return false;

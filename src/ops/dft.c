@@ -32,7 +32,7 @@ static inline void store_f32(void *data, uint32_t dtype, int64_t i, float v) {
     ((uint16_t *)data)[i] = dtype == OX_F16 ? ox_f16_from_f32(v) : ox_bf16_from_f32(v);
 }
 
-/* Of a line, between two looks. */
+/* Elements of a line between two checks for a stop. */
 enum { OX_DFT_PIECE = 8192 };
 static bool goes_on(const ox_kernel_ctx *c, int64_t i, int64_t n) { return i < n && !(i && ox_ctx_stopped(c)); }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/dropout.c - Dropout: the identity when inferring; in training mode (from version 12) a random mask and scaling.
- * Also EyeLike, the other operator that makes its values up. */
+ * ops/dropout.c - Dropout: the identity in inference; in training mode (from version 12) a random mask and scaling.
+ * Also EyeLike, which generates its output, too. */
 #include <string.h>
 
 #include "base/cksize.h"

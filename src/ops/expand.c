@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/expand.c - Expand and Tile: the input several times over. */
+ * ops/expand.c - Expand and Tile: copies that repeat the input. */
 #include "base/cksize.h"
 #include "graph/known.h"
 #include "ops/move/deferred.h"

@@ -95,8 +95,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-/* ---- with bodies: scores exist as a whole, for the bodies want them so. Plain loops: the operator is a preview ----
- */
+/* ---- with bodies, which take all scores at once. Simple loops, as the operator is a preview ---- */
 
 typedef struct flex {
   const ox_tensor *q, *k, *v;
@@ -131,7 +130,7 @@ static int64_t kv_row(const flex *f, int64_t head, int64_t key) {
 }
 
 static void fill_scores(const flex *f, double scale, const ox_tensor *s) {
-  if (!f->keys) return; /* so many rows of nothing may be too many */
+  if (!f->keys) return; /* without keys there is nothing to compute, however many rows there are */
   for (int64_t row = 0; row < f->batch * f->heads * f->rows; row++)
     for (int64_t t = 0; t < f->keys; t++) {
       double sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/gated_delta_net.c - com.microsoft.GatedDeltaNet: a recurrence over sequences one behind the other, with a state
- * of keys times values per value head. Computed in float; a tile is a value head of one sequence. */
+ * ops/gated_delta_net.c - com.microsoft.GatedDeltaNet: a recurrence over concatenated sequences, with a state of
+ * keys x values per value head. Computed in float; a tile is a value head of one sequence. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const ox_attr_def attr_rows[] = {
     OX_ATTR_STR(delta_attrs, gate_activation, "none"),
     OX_ATTR_STR(delta_attrs, beta_activation, "none"),
     OX_ATTR_INT(delta_attrs, qk_l2_norm, 0),
-    OX_ATTR_INT(delta_attrs, chunk_size, 64), /* how to, not what */
+    OX_ATTR_INT(delta_attrs, chunk_size, 64), /* a hint for implementations; does not change results */
     OX_ATTR_INT_IN(delta_attrs, state_update_capacity, 0, 0, 8),
     OX_ATTR_FLOAT(delta_attrs, scale, 0),
 };
@@ -181,7 +181,7 @@ static void load(const head *t, uint32_t i, int64_t at, int64_t n, float *to) {
   ox_convert_select(t->c->isa)->load_f32[t->c->in[i]->dtype](t->c->in[i]->data, (size_t)at, (size_t)n, to);
 }
 
-/* As the layers that this is made of do it, with 1e-6 under the root. */
+/* L2 normalization with 1e-6 under the root, as in the layers that this operator fuses. */
 static void normalize(float *x, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
@@ -191,7 +191,7 @@ static void normalize(float *x, int64_t n) {
 
 static float softplus(float x) { return x > 20 ? x : log1pf(expf(x)); }
 
-/* What the state is multiplied by, for each key. */
+/* Loads the factor of the state for each key. */
 static void load_decay(const head *t, int64_t token) {
   const delta_sizes *s = t->s;
   const delta_attrs *a = t->c->attrs;
@@ -224,7 +224,7 @@ static void load_token(const head *t, int64_t token) {
   if (is_gated(a)) load_decay(t, token);
 }
 
-/* The state takes in a token; |delta|: what it adds along the key, |y|: what it answers. */
+/* Updates the state with a token. |delta|: the values added along the key; |y|: the output. */
 static void step(const head *t, int64_t token, float scale) {
   const delta_sizes *s = t->s;
   const delta_attrs *a = t->c->attrs;
@@ -252,7 +252,7 @@ static void put_update(const head *t, int64_t n) {
   memcpy(to + (n * s->hv + t->h) * s->dv, t->delta, (size_t)s->dv * sizeof *to);
 }
 
-/* This head's share of what is not captured is zero. */
+/* Zeroes this head's part of transitions that are not captured. */
 static void clear_update(const head *t, int64_t from) {
   const delta_sizes *s = t->s;
   int64_t capacity = ((const delta_attrs *)t->c->attrs)->state_update_capacity;

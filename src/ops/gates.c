@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/gates.c - com.microsoft's gates of recurrent and linear attention layers: ScaledSiLU, GatedAdd,
- * LinearAttentionGate. Arithmetic is in float; what the operators round on the way is rounded. */
+ * LinearAttentionGate. Computed in float, with the intermediate roundings of these operators. */
 #include "kern/unary/unary.h"
 #include "ops/shared/as_real.h"
 #include "ops/shared/check.h"
@@ -8,7 +8,7 @@
 
 enum { FLOATS = OX_BIT(OX_F32) | OX_T_FLOAT16S, ROW_WORK = 8192 };
 
-/* What storing |x| as |dtype| leaves of it. */
+/* Rounds |x| to |dtype|. */
 static void round_to(const ox_convert *cv, uint32_t dtype, float *x, size_t n) {
   uint16_t narrow[OX_CONVERT_BLOCK];
   if (dtype == OX_F32) return;

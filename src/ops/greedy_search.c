@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/greedy_search.c - com.microsoft's GreedySearch and Sampling: texts of the model in their bodies, a decoder alone
- * or behind an encoder, by the likeliest next token, or by one drawn from the likely ones. */
+ * ops/greedy_search.c - com.microsoft's GreedySearch and Sampling: token sequences of the model in their bodies (a
+ * decoder, or an encoder and a decoder), by the most probable next token, or by one drawn at random. */
 #include <string.h>
 
 #include "base/macros.h"
@@ -71,7 +71,7 @@ typedef struct greedy_run {
   const greedy_attrs *a;
   bool sampling;
   int64_t batch, most;
-  uint64_t key, drawn; /* Sampling: of its random numbers, and how many are used up */
+  uint64_t key, drawn; /* Sampling: the key of its random numbers, and how many were drawn */
   ox_search_model model;
   ox_sequences said;
   ox_score_rules rules;
@@ -81,7 +81,7 @@ typedef struct greedy_run {
   bool *ended;
 } greedy_run;
 
-/* What the texts begin with: the prompt, or what the decoder behind an encoder starts from. */
+/* The sequences begin with the prompt or, with an encoder, with the decoder's start tokens. */
 static ox_status *begin_sequences(greedy_run *g, const ox_tensor *prompt) {
   bool alone = g->a->model_type == OX_MODEL_GPT;
   int64_t n = alone ? prompt->shape.dim[1] : 1;
@@ -167,8 +167,8 @@ static void sort_falling(const float *x, int64_t n, int32_t *order, int32_t *spa
   if (from != order) memcpy(order, from, (size_t)n * sizeof *order);
 }
 
-/* Only tokens that together have top_p of the probability stay, the likeliest ones; the others get filter_value. The
- * custom way counts from the likeliest down, the usual one from the unlikeliest up, and keeps min_tokens_to_keep. */
+/* Keeps the most probable tokens, which together have probability top_p; the others get filter_value. The custom method
+ * counts from the most probable down, the default from the least probable up, and keeps min_tokens_to_keep. */
 static void filter(const greedy_run *g, float *scores) {
   const greedy_attrs *a = g->a;
   int64_t n = g->rules.words;
@@ -194,7 +194,7 @@ static int32_t draw(greedy_run *g, const float *scores) {
   ox_softmax_select(0)->row(scores, g->chances, (size_t)n);
   for (int64_t i = 0; i < n; i++)
     if ((left -= (double)g->chances[i]) < 0) return (int32_t)i;
-  return likeliest(scores, n); /* what rounding left over */
+  return likeliest(scores, n); /* rounding errors: no token was reached */
 }
 
 /* One more token for every row; *all: every row has ended, and goes on with padding. */

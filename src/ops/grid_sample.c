@@ -23,7 +23,7 @@ static const ox_attr_def affine_rows[] = {OX_ATTR_INT(grid_attrs, align_corners,
 typedef struct grid_prep {
   ox_sampler s;
   bool wide;  /* X becomes doubles first */
-  bool exact; /* positions are doubles; else floats, as the standard's arithmetic on them */
+  bool exact; /* positions are computed in double; else in float, as the standard does */
   size_t x_at, elem;
   int64_t channels, in_n, points, per_tile; /* points of one image */
 } grid_prep;
@@ -164,7 +164,7 @@ typedef struct corners {
   double weight[CORNERS];
 } corners;
 
-/* The same sums for points between four pixels, channel by channel, so that a plane is read in one go. */
+/* The same sums for points between four pixels, channel by channel, so that each plane is read once. */
 static void sample_corners(const ox_kernel_ctx *c, const grid_prep *p, const corners *at, int n, int64_t image) {
   for (int64_t ch = 0; ch < p->channels; ch++) {
     int64_t plane = image * p->channels + ch;
@@ -179,7 +179,8 @@ static void sample_corners(const ox_kernel_ctx *c, const grid_prep *p, const cor
   }
 }
 
-/* What find_taps finds for a point inside, in a plane of floats by a grid of floats; false: it is not between four. */
+/* The result of find_taps for a point inside a plane of floats, with a grid of floats; false: it is not between four
+ * pixels. */
 static bool find_corners(const ox_kernel_ctx *c, const grid_prep *p, int64_t image, int64_t point, corners *out) {
   const float *g = (const float *)c->in[1]->data + (image * p->points + point) * 2;
   double y = (double)(float)ox_sample_denormalize((double)g[1], p->s.dim[0], p->s.align_corners);
@@ -216,13 +217,13 @@ static void copy_nearest(const ox_kernel_ctx *c, const grid_prep *p, const neare
     COPY_NEAREST(uint64_t)
 }
 
-/* The integer that is nearest, of equals the even one, for |v| below 2^51. */
+/* Rounds to the nearest integer, ties to even, for |v| below 2^51. */
 static double nearest_of(double v) {
   const double shift = 0x1.8p52;
   return v + shift - shift;
 }
 
-/* What find_taps finds by a grid of floats, for a point that is nearest to a pixel of a plane. */
+/* The result of find_taps for the nearest pixel, with a grid of floats. */
 static bool find_nearest(const ox_kernel_ctx *c, const grid_prep *p, int64_t image, int64_t point, nearest *out) {
   const float *g = (const float *)c->in[1]->data + (image * p->points + point) * 2;
   double y = (double)(float)ox_sample_denormalize((double)g[1], p->s.dim[0], p->s.align_corners);

@@ -92,7 +92,7 @@ static ox_status *check_rotary(const ox_kernel_ctx *c, gqa_prep *p) {
   return NULL;
 }
 
-/* The types of the cache and of what goes with them. */
+/* Checks the type of the cache, and scales of a quantized one. */
 static ox_status *check_cache(const ox_kernel_ctx *c, gqa_prep *p) {
   const gqa_attrs *a = c->attrs;
   const gqa_sizes *s = &p->s;
@@ -100,7 +100,7 @@ static ox_status *check_cache(const ox_kernel_ctx *c, gqa_prep *p) {
   p->cache = past ? past->dtype : c->in[Q]->dtype, p->quantized = p->cache != c->in[Q]->dtype;
   p->s.width = p->quantized ? gqa_width(p->cache, s->d) : s->d;
   p->staged = p->quantized || a->sliding_window_cache;
-  p->turned = p->half || ox_ctx_has(c, Q_NORM);
+  p->transformed = p->half || ox_ctx_has(c, Q_NORM);
   if (a->sliding_window_cache && (!past || a->local_window_size <= 0 || a->local_window_size > s->past))
     return ox_fail(OX_INVALID_ARGUMENT,
                    "GroupQueryAttention: sliding_window_cache with a window of %lld and a cache of %lld rows",
@@ -165,7 +165,7 @@ static ox_status *lay_out(const ox_kernel_ctx *c, gqa_prep *p) {
                    .right = at->causal ? 0 : -1,
                    .kv_len = INT32_MAX};
   p->a.q = (ox_attn_mat){NULL, t, s->q_len * row, s->d, row};
-  if (p->turned) p->a.q = (ox_attn_mat){NULL, t, s->heads * s->q_len * s->d, s->q_len * s->d, s->d};
+  if (p->transformed) p->a.q = (ox_attn_mat){NULL, t, s->heads * s->q_len * s->d, s->q_len * s->d, s->d};
   p->a.out = (ox_attn_mat){NULL, t, s->q_len * s->heads * s->d, s->d, s->heads * s->d};
   p->a.k = p->a.v = (ox_attn_mat){NULL, seen, 0, 0, s->d};
   if (ox_ctx_wants(c, QK) && at->qk_output) p->a.qk_mode = at->qk_output == 1 ? OX_ATTN_QK_BIASED : OX_ATTN_QK_SOFTMAX;
@@ -187,10 +187,10 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->lens_at = OX_ROUND_UP(sizeof(gqa_run), OX_ALIGN_BYTES);
   p->sink_at = p->lens_at + OX_ROUND_UP(lens, OX_ALIGN_BYTES);
   p->q_at = p->sink_at + OX_ROUND_UP((size_t)s->heads * sizeof(float), OX_ALIGN_BYTES);
-  c->shared_bytes = p->q_at + (p->turned ? rows * (size_t)s->d * ox_attn_item(c->in[Q]->dtype) : 0) + OX_PAD_BYTES;
+  c->shared_bytes = p->q_at + (p->transformed ? rows * (size_t)s->d * ox_attn_item(c->in[Q]->dtype) : 0) + OX_PAD_BYTES;
   p->few = s->heads / s->kv_heads * s->q_len <= OX_ATTN_FEW;
   c->n_tiles[0] = 1, c->n_tiles[1] = s->batch * s->kv_heads;
-  ox_attn book = p->a; /* scratch for any number of keys, unless qk is wanted */
+  ox_attn book = p->a; /* the scratch does not depend on the number of keys, unless qk is an output */
   book.qk_mode = OX_ATTN_QK_NONE;
   ox_attn_book(c, p->few ? 1 : 2, &book);
   p->spread = ((const gqa_attrs *)c->attrs)->sliding_window_cache && p->a.qk_mode != OX_ATTN_QK_NONE;
@@ -199,13 +199,13 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 }
 
 /* ---- stage 0: lengths, outputs ---- */
-/* Keys that a batch item's rows may see, for all items, then the place of its first row among them. */
+/* For all batch items: the number of keys that its rows may read, then the position of its first row among them. */
 static int32_t *seen_of(const ox_kernel_ctx *c) {
   return (int32_t *)(void *)(gqa_lens_of(c) + ((const gqa_prep *)c->prep)->s.batch);
 }
 
-/* Rows that a cache of |rows| holds after |n| tokens if it keeps a window: when it is full, what leaves makes room for
- * as many as it has beyond the window. */
+/* Rows that a cache of |rows| holds after |n| tokens if it keeps a window: when it is full, it drops as many rows as it
+ * has beyond the window. */
 static int64_t resident(int64_t n, int64_t rows, int64_t window) {
   int64_t group = rows - window + 1;
   return n <= rows ? n : n - group * OX_CEIL_DIV(n - rows, group);
@@ -268,7 +268,7 @@ static ox_status *make_outputs(const ox_kernel_ctx *c, gqa_run *r) {
   return r->qk_scratch ? NULL : ox_oom();
 }
 
-/* What stands between the inputs and what attention reads. */
+/* Allocates what the first stage prepares for attention. */
 static ox_status *make_staged(const ox_kernel_ctx *c, gqa_run *r) {
   const gqa_prep *p = c->prep;
   const gqa_sizes *s = &p->s;
@@ -321,7 +321,7 @@ static ox_status *bind(const ox_kernel_ctx *c, ox_attn *a) {
   const gqa_run *r = c->shared;
   *a = p->a;
   a->kv_len = r->rows;
-  a->q.p = p->turned ? (char *)c->shared + p->q_at : c->in[Q]->data;
+  a->q.p = p->transformed ? (char *)c->shared + p->q_at : c->in[Q]->data;
   a->out.p = c->out[OUT]->data;
   a->k.p = p->staged ? r->staged_k : r->present_k, a->v.p = p->staged ? r->staged_v : r->present_v;
   a->k.head = a->v.head = (p->staged ? r->rows : r->present) * p->s.d,
@@ -338,8 +338,8 @@ static ox_status *bind(const ox_kernel_ctx *c, ox_attn *a) {
   return NULL;
 }
 
-/* The scores of head |t| of all batch items, by the keys' positions; keys that left the cache have 0, as any that may
- * not be seen. */
+/* Writes the scores of head |t| of all batch items by the keys' positions; 0 for keys that have left the cache and for
+ * masked ones. */
 static void spread_qk(const ox_kernel_ctx *c, int64_t t) {
   const gqa_prep *p = c->prep;
   const gqa_run *r = c->shared;
@@ -373,7 +373,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 #define CACHE (HALVES | OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_F8E4M3FN))
-/* As many keys as the cache has room for: how many there are, only the run knows. */
+/* Counts as many keys as the cache has room for; the actual number is known only in a run. */
 static double flops(const ox_kernel_ctx *c) {
   ox_attn a = ((const gqa_prep *)c->prep)->a;
   a.kv_len = ox_ctx_wants(c, PRESENT_K) ? c->out[PRESENT_K]->shape.dim[2] : a.q_len;
@@ -387,7 +387,8 @@ static const ox_op ops[] = {
                .vars = "TTTCC..TT.TT..TT",
                .more_types = (const uint32_t[]){HALVES, OX_BIT(OX_I64), HALVES, HALVES, OX_BIT(OX_F32), OX_BIT(OX_F32),
                                                 HALVES, HALVES},
-               .value_in = 1u << TOTAL, .traits = OX_OUT0_SHAPED, OX_ATTRS(attrs), .attrs_bytes = sizeof(gqa_attrs), .infer = infer),
+               .value_in = 1u << TOTAL, .traits = OX_OUT0_SHAPED, OX_ATTRS(attrs), .attrs_bytes = sizeof(gqa_attrs),
+               .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_group_query_attention = {ops, OX_COUNT(ops)};

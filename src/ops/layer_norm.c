@@ -46,7 +46,7 @@ static const layout *layout_of(const char *op) {
   return NULL;
 }
 
-/* |s| spreads over |x| without widening it. */
+/* Checks that |s| broadcasts to |x|'s shape. */
 static ox_status *fits(const ox_shape *s, const ox_shape *x, uint32_t input) {
   ox_shape sum;
   if (s->rank < 0 || x->rank < 0) return NULL;
@@ -71,7 +71,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   for (uint32_t i = 1; i < c->n_in; i++)
     if (c->in[i]) OX_TRY(fits(&c->in[i]->shape, x, i));
   for (int d = k; d < stats.rank; d++) stats.dim[d] = 1;
-  /* RMSNormalization answers in its scale's type */
+  /* the output of RMSNormalization has its scale's type */
   uint32_t to = l->simplified && !l->skip && c->in[1]->dtype ? c->in[1]->dtype : c->in[0]->dtype;
   uint32_t stash = !l->skip && a->stash_type == OX_BF16 ? OX_BF16 : OX_F32;
   ox_infer_out(c, 0, to, x);
@@ -119,7 +119,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_ctx_plan(c, ox_tile_count(p->rows, p->per_tile), (size_t)p->n * sizeof(double) * (2 + PARTS));
 }
 
-/* The float row of part |i| for row |r|: where it lies, or spread and widened into |spare|. */
+/* The float row of part |i| for row |r|: in place, or broadcast and widened into |spare|. */
 static const float *part_f32(const ox_kernel_ctx *c, int i, int64_t r, float *spare, void *raw) {
   const norm_prep *p = c->prep;
   if (!p->part[i]) return NULL;
@@ -210,7 +210,7 @@ static void row_f64(const ox_kernel_ctx *c, int64_t r, double *lane) {
   put_stat(c, l->inverse, r, inverse);
 }
 
-/* Rows of floats that all have the same scale and bias, and of which nothing else is wanted. */
+/* Are rows short floats with one scale and bias for all, and is y the only output? */
 static bool are_short(const ox_kernel_ctx *c) {
   const norm_prep *p = c->prep;
   const layout *l = c->state;

@@ -12,7 +12,7 @@ static const ox_attr_def attr_defs[] = {OX_ATTR_GRAPH(loop_attrs, body)};
 
 /* ---- types ---- */
 
-/* Carried values may change shape from one iteration to the next, so only their element type goes in. */
+/* Carried values may change shape from one iteration to the next, so only their element type is passed to the body. */
 static void enter(const ox_type *const *in, uint32_t n_in, uint32_t op_version, uint32_t n_types, ox_type *types) {
   (void)op_version;
   for (uint32_t i = 0; i < n_types; i++) {
@@ -71,7 +71,8 @@ static ox_status *carry(const ox_control_ctx *c, ox_tensor *value, const ox_tens
   return NULL;
 }
 
-/* A body may hand a carried input through to another carried output: those must all be read before any is replaced. */
+/* A body may return a carried input as another carried output: all outputs must be read before any value is
+ * replaced. */
 static ox_status *carry_all(const ox_control_ctx *c, loop_state *l) {
   bool crossed = false;
   for (uint32_t i = 0; i < l->n_carried; i++) crossed |= !c->host->body_owns(l->body, i + 1);
@@ -129,7 +130,7 @@ static ox_status *iterate(const ox_control_ctx *c, loop_state *l, int64_t most) 
   return ox_survivors_keep(c, &l->survivors);
 }
 
-/* The body hands on the condition that it got, or always says true. */
+/* Does the body return its condition input, or always true? */
 static bool goes_on_for_ever(const ox_graph *body) {
   ox_id v = ox_graph_source(body, body->outputs[0]);
   const ox_tensor *t = ox_graph_const(body, v);

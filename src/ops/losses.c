@@ -85,7 +85,7 @@ static ox_status *prepare_as(ox_kernel_ctx *c, bool softmax) {
 static ox_status *prepare_nll(ox_kernel_ctx *c) { return prepare_as(c, false); }
 static ox_status *prepare_sce(ox_kernel_ctx *c) { return prepare_as(c, true); }
 
-/* log(sum(exp(x - high))) + high of |width| columns, and all log-probabilities if somebody wants them. */
+/* log(sum(exp(x - high))) + high of |width| columns, and all log-probabilities if they are an output. */
 static void log_sums(const ox_kernel_ctx *c, const loss_prep *p, int64_t at, size_t width, double *out) {
   const ox_convert *cv = ox_convert_select(c->isa);
   const ox_tensor *x = c->in[0];

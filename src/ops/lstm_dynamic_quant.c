@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/lstm_dynamic_quant.c - com.microsoft.DynamicQuantizeLSTM: LSTM with 8-bit weights, whose products are those of
- * bytes. X has one scale, the states have one for each step of the rows that go through time together. */
+ * ops/lstm_dynamic_quant.c - com.microsoft.DynamicQuantizeLSTM: LSTM with 8-bit weights and 8-bit products. X has
+ * one scale, the states one for each step of the rows that are computed together. */
 #include <string.h>
 
 #include "ops/rnn/recurrent_i8.h"

@@ -31,7 +31,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   bool trans[4];
   ox_shape out;
   flags(c->attrs, trans);
-  for (int i = 0; i < 2; i++) /* as ONNX Runtime has it: a flag for a 1-D operand says nothing */
+  for (int i = 0; i < 2; i++) /* as in ONNX Runtime, a flag for a 1-D operand is ignored */
     if (c->in[i]->shape.rank == 1)
       trans[i] = trans[i + 2] = false;
     else if (trans[i + 2] && c->in[i]->shape.rank == 2)

@@ -64,7 +64,7 @@ static ox_status *prepare(ox_kernel_ctx *c, bool four) {
 static ox_status *prepare8(ox_kernel_ctx *c) { return prepare(c, false); }
 static ox_status *prepare4(ox_kernel_ctx *c) { return prepare(c, true); }
 
-/* What storing |x| as |dtype| leaves of it. */
+/* Rounds |x| to |dtype|. */
 static void round_to(const ox_convert *cv, uint32_t dtype, float *x, int64_t n) {
   uint16_t narrow[OX_CONVERT_BLOCK];
   for (int64_t i = 0; i < n; i += OX_CONVERT_BLOCK) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul_nbits.c - com.microsoft.MatMulNBits: A times the transpose of weights of 2 to 8 bits in blocks. Constant
- * weights are packed when a run first wants them and unpacked in registers; at accuracy level 4 the rows of A are
- * quantized to bytes. */
+ * ops/matmul_nbits.c - com.microsoft.MatMulNBits: A times the transpose of weights of 2 to 8 bits in blocks.
+ * Constant weights are packed when a run first needs them and unpacked in registers; at accuracy level 4 the rows of
+ * A are quantized to bytes. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -196,10 +196,10 @@ static ox_status *pack(ox_kernel_ctx *c, const nbits_state *s, const void *const
 
 typedef struct nbits_prep {
   const void *const *packed; /* where runs find it */
-  size_t m, n, k, padded; /* padded: block x blocks */
+  size_t m, n, k, padded;    /* padded: block x blocks */
   size_t blocks;
-  bool quantized, wide, early; /* wide: rows become padded floats first; early: a stage of its own makes rows ready,
-                                  lest each range of tiles makes its own */
+  bool quantized, wide, early; /* wide: rows are converted to padded floats first; early: a stage of its own prepares
+                                  rows, so that not every range of tiles has to */
   size_t row_bytes;            /* of one ready row */
   size_t panels;               /* of one tile */
 } nbits_prep;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/max_pool_mask.c - com.microsoft's MaxpoolWithMask: maxima of what a mask leaves. It is documented nowhere; this
- * is what ONNX Runtime does with a mask of one plane: the first zero of a row of the window ends that row, and over two
- * or more axes the image's first element counts whatever its mask. Masks of several planes serve the input's in turn.
- */
+ * ops/max_pool_mask.c - com.microsoft's MaxpoolWithMask: maxima of the elements that a mask selects. The operator is
+ * not documented; this does what ONNX Runtime does with a mask of one plane: the first zero in a row of the window
+ * ends that row, and with two or more axes the image's first element counts whatever its mask. Plane i of the input
+ * uses plane i modulo n of a mask of n planes. */
 #include <float.h>
 
 #include "ops/shared/check.h"
@@ -11,7 +11,7 @@
 typedef struct mask_attrs {
   const char *auto_pad;
   ox_ints kernel_shape, pads, strides;
-  int64_t storage_order; /* of indices, which this has none of */
+  int64_t storage_order; /* for indices; ignored, as this operator has none */
 } mask_attrs;
 static const ox_attr_def table[] = {
     OX_ATTR_STR(mask_attrs, auto_pad, NULL),

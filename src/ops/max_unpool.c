@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/max_unpool.c - MaxUnpool: zeros, with each input element at the place its index names. */
+ * ops/max_unpool.c - MaxUnpool: zeros, with each input element at the position given by its index. */
 #include <string.h>
 
 #include "kern/quant/convert.h"
@@ -61,7 +61,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_ctx_plan(c, 1, 0);
 }
 
-/* Where an index of the natural shape |from| lies in the output |y|; -1: nowhere. */
+/* The offset in the output |y| of an index into the natural shape |from|; -1: outside. */
 static int64_t place_of(const ox_shape *from, const ox_shape *y, int64_t rest) {
   int64_t to = 0, pitch = 1;
   for (int a = y->rank; a-- > 0; rest /= from->dim[a]) {
@@ -71,7 +71,7 @@ static int64_t place_of(const ox_shape *from, const ox_shape *y, int64_t rest) {
   return to;
 }
 
-/* Puts |n| elements of |x| where |index|, below |all|, says; returns how many went well. */
+/* Writes |n| elements of |x| to the positions |index|, which must be below |all|; returns how many were valid. */
 #define PUT(bits)                                                                                   \
   static int64_t put_##bits(const void *x, void *y, const int64_t *index, int64_t n, int64_t all) { \
     int64_t i = 0;                                                                                  \
@@ -83,7 +83,7 @@ PUT(16)
 PUT(32)
 PUT(64)
 
-/* The indices count in the natural shape; a larger output holds that as its corner. */
+/* Indices refer to the natural shape; a larger output contains it in its first corner. */
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)tiles, (void)scratch;
   ox_shape from, y = c->out[0]->shape;

@@ -106,7 +106,7 @@ static ox_status *run_extractor(const ox_kernel_ctx *c, uint32_t stage, ox_range
 #define NUMBERS (OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_BIT(OX_I32) | OX_BIT(OX_I64))
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "FeatureVectorizer", .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = OX_VARIADIC,
-               .types = {NUMBERS}, /* of any mixture: each is read as it is */ OX_ATTRS(vectorizer_attr_defs),
+               .types = {NUMBERS}, /* inputs may have different types */ OX_ATTRS(vectorizer_attr_defs),
                .attrs_bytes = sizeof(vectorizer_attrs), .infer = infer_vectorizer),
      OX_KERNEL(.run = run_vectorizer)},
     {OX_SCHEMA(.name = "ArrayFeatureExtractor", .domain = "ai.onnx.ml", .since = 1, .min_in = 2, .max_in = 2,

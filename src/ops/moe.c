@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/moe.c - com.microsoft.MoE and QMoE: each token goes through its k best experts (two or three linear layers with
- * float, or 2-, 4- or 8-bit weights) and gets their weighted sum. Tokens are sorted by expert, so that an expert's
- * weights are read once for all of its tokens. */
+ * ops/moe.c - com.microsoft.MoE and QMoE: each token is processed by its k best experts (two or three linear layers
+ * with float, or 2-, 4- or 8-bit weights); the result is their weighted sum. Tokens are sorted by expert, so that an
+ * expert's weights are read once for all of its tokens. */
 #include <math.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static const ox_attr_def attrs[] = {
 enum { X, ROUTER, N_IN_FLOAT = 8, N_IN_QUANT = 21 };
 enum { ROUTE, GATHER, FIRST, ACTIVATE, SECOND, COMBINE };
 
-/* Where the inputs of one layer are; 99: never. */
+/* Indices of the inputs of one layer; 99: there is no such input. */
 typedef struct fc_slots {
   uint8_t w, scale, bias, zero;
 } fc_slots;
@@ -187,7 +187,7 @@ static float at(const ox_tensor *t, int64_t i) {
   return t->dtype == OX_F16 ? ox_f16_to_f32(h) : ox_bf16_to_f32(h);
 }
 
-/* The best experts of token |t|, best first, ties by number; and the weights of their answers. */
+/* The best experts of token |t|, best first, ties by index; and the weights of their results. */
 static void route_token(const ox_kernel_ctx *c, int64_t t, int64_t *expert, float *weight) {
   const moe_prep *p = c->prep;
   const ox_tensor *r = c->in[ROUTER];

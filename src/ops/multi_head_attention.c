@@ -27,7 +27,7 @@ enum { Q, K, V, BIAS, MASK, ADD, PAST_K, PAST_V, PAST_LEN, INDIRECTION, BEAM_WID
 enum { N_MULTI_HEAD = BEAM_WIDTH }; /* MultiHeadAttention has no such input */
 enum { OUT, PRESENT_K, PRESENT_V, QK };
 
-/* Sizes, -1 where not known, and how the inputs lie. */
+/* Sizes, -1 where not known, and the layout of the inputs. */
 typedef struct sizes {
   int64_t batch, heads, q_len, kv_len, past, d, dv;
   int64_t rows;                       /* of the cache's buffers, if they are for more than the past; else 0 */
@@ -307,14 +307,15 @@ static ox_status *run_decoder(const ox_kernel_ctx *c, uint32_t stage, ox_range t
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MultiHeadAttention", .domain = "com.microsoft", .since = 1, .min_in = 1, .max_in = N_MULTI_HEAD,
                .min_out = 1, .max_out = 4, .types = {HALVES, HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES},
-               .value_in = 1u << PAST_LEN, .traits = OX_OUT0_SHAPED, .vars = "TTTT.TTT", .more_types = (const uint32_t[]){I32, I32},
-               OX_ATTRS(attrs), .attrs_bytes = sizeof(mha_attrs), .infer = infer),
+               .value_in = 1u << PAST_LEN, .traits = OX_OUT0_SHAPED, .vars = "TTTT.TTT",
+               .more_types = (const uint32_t[]){I32, I32}, OX_ATTRS(attrs), .attrs_bytes = sizeof(mha_attrs),
+               .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "DecoderMaskedMultiHeadAttention", .domain = "com.microsoft", .since = 1, .min_in = 1,
                .max_in = N_DECODER, .min_out = 1, .max_out = 4,
                .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES, I32}, .vars = "TTT.TTT...T",
-               .more_types = (const uint32_t[]){I32, I32, HALVES}, .value_in = 3u << 7, .traits = OX_OUT0_SHAPED, OX_ATTRS(decoder_attrs),
-               .attrs_bytes = sizeof(mha_attrs), .infer = infer_decoder),
+               .more_types = (const uint32_t[]){I32, I32, HALVES}, .value_in = 3u << 7, .traits = OX_OUT0_SHAPED,
+               OX_ATTRS(decoder_attrs), .attrs_bytes = sizeof(mha_attrs), .infer = infer_decoder),
      OX_KERNEL(.prepare = prepare_decoder, .run = run_decoder, .flops = flops)},
 };
 const ox_op_set ox_ops_multi_head_attention = {ops, OX_COUNT(ops)};

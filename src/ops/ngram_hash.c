@@ -16,7 +16,7 @@ typedef struct hash_attrs {
 static const ox_attr_def batch_rows[] = {COMMON_ROWS};
 static const ox_attr_def varlen_rows[] = {COMMON_ROWS, OX_ATTR_INT_IN(hash_attrs, state_update_capacity, 0, 0, 8)};
 
-/* Which input is which; 0: the operator has none such. */
+/* Indices of inputs; 0: the operator has no such input. */
 enum { IDS, MULTIPLIERS, VOCABULARIES };
 typedef struct places {
   uint8_t offsets_of_requests, past, head_offsets, eos, segments, past_segments, capture;
@@ -80,7 +80,7 @@ typedef struct sequence {
   const places *in;
   uint32_t dtype;
   int64_t batch, first, n, history; /* tokens [first, first + n) of all */
-  int64_t fill, eos;                /* what stands for a token that is not there */
+  int64_t fill, eos;                /* used for missing tokens */
   bool resets;                      /* at eos */
 } sequence;
 
@@ -116,7 +116,7 @@ static bool begins_segment(const sequence *s, int64_t i) {
 static ox_status *hash_token(const sequence *s, const hash_attrs *a, int64_t t, int64_t out) {
   const ox_kernel_ctx *c = s->c;
   uint64_t mix = (uint64_t)token(s, t) * (uint64_t)id_at(s->dtype, c->in[MULTIPLIERS]->data, 0);
-  bool open = true; /* nothing has cut the history off yet */
+  bool open = true; /* the history has not been ended by a segment or eos */
   for (int64_t back = 1, head = 0; back < a->max_ngram_size; back++) {
     int64_t id = token(s, t - back);
     if (begins_segment(s, t - back + 1) || (s->resets && id == s->eos)) open = false;

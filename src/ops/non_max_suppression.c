@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/non_max_suppression.c - NonMaxSuppression: per image and class, boxes by falling score that overlap no better
- * one. */
+ * ops/non_max_suppression.c - NonMaxSuppression: per image and class, boxes in descending order of score that
+ * overlap no better one. */
 #include <math.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ static int64_t gather(const ox_kernel_ctx *c, const float *scores, int64_t n, fl
   return count;
 }
 
-/* As many as vectors go through at once have no need of stripes. */
+/* Opens the list of selected boxes; for so few candidates that one pass over vectors compares all, without stripes. */
 static void open_kept(const ox_kernel_ctx *c, work *w, const float *boxes, int64_t count, int64_t most) {
   bool few = OX_MIN(count, most) <= FEW, center = is_center(c);
   for (int64_t i = 0; i < count && !few; i++) {
@@ -91,7 +91,7 @@ static void one_class(const ox_kernel_ctx *c, work *w, int64_t image, int64_t cl
     for (; count < n; count++) w->order[count] = ox_candidate_of(scores[count], (uint32_t)count);
   open_kept(c, w, boxes, count, most);
   ox_candidates_heap(w->order, (size_t)count);
-  for (; count > 0 && kept < most; count--) { /* only as many come in order as are asked */
+  for (; count > 0 && kept < most; count--) { /* candidates are sorted only as far as they are needed */
     uint32_t at = ox_candidate_box(ox_candidates_pop(w->order, (size_t)count));
     ox_box b = box_read(boxes + at * (size_t)4, center);
     if (ox_ctx_stopped_each(c, count, 8)) return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/optional.c - Optional, OptionalHasElement, OptionalGetElement. A full optional is its content. */
+ * ops/optional.c - Optional, OptionalHasElement, OptionalGetElement. An optional that is not empty is represented by
+ * its content. */
 #include "base/macros.h"
 #include "ops/move/sequence_values.h"
 
@@ -16,7 +17,7 @@ static ox_status *optional_infer(ox_infer_ctx *c) {
     c->out[0] = *c->in[0];
   } else if (a->type) {
     c->out[0] = *a->type;
-    c->out[0].shape = ox_shape_unknown(); /* an empty one has none: no memory is to be found for it */
+    c->out[0].shape = ox_shape_unknown(); /* an empty optional needs no memory */
   } else {
     return ox_fail(OX_INVALID_MODEL, "Optional: neither an input nor a type");
   }

@@ -29,7 +29,7 @@ static ox_status *mode_of(const pad_attrs *a, ox_pad_mode *mode) {
   return ox_fail(OX_INVALID_MODEL, "Pad: unknown mode '%s'", a->mode);
 }
 
-/* Pads by axis of |rank|. *known: whether the inputs that say so are known. */
+/* The pads by axis of |rank|. *known: are the inputs that have them known? */
 static ox_status *pads_of(const ox_infer_ctx *c, int rank, int64_t *begin, int64_t *end, bool *known) {
   const pad_attrs *a = c->attrs;
   const ox_ints *given = a->pads.v ? &a->pads : a->paddings.v ? &a->paddings : NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/padding.c - com.microsoft's RemovePadding and RestorePadding: sequences of unequal lengths, padded on the right,
- * to rows one behind the other and back. token_offset says where row i comes from; padding follows the tokens there. */
+ * ops/padding.c - com.microsoft's RemovePadding and RestorePadding: sequences of different lengths, padded on the
+ * right, to rows without padding and back. token_offset has the original position of row i; those of the padding
+ * follow the tokens' there. */
 #include <string.h>
 
 #include "ops/move/deferred.h"

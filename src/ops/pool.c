@@ -33,7 +33,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* A tile is some rows of outputs, wherever planes begin, or some outputs that are planes. */
+/* A tile is several rows of outputs, across planes, or, where an output is a whole plane, several outputs. */
 static ox_status *prepare_axes(ox_kernel_ctx *c, pool_prep *p) {
   ox_planes_reach *table = ox_ctx_alloc(c, (size_t)ox_planes_table_count(&p->pool) * sizeof *table);
   if (!table) return ox_oom();
@@ -48,7 +48,7 @@ static ox_status *prepare_axes(ox_kernel_ctx *c, pool_prep *p) {
   return ox_ctx_plan(c, OX_CEIL_DIV(rows, p->per_tile), ox_planes_scratch(axes));
 }
 
-/* Up to three axes as the tiles of kern/conv see them. */
+/* Up to three axes, by the depthwise tiles of kern/conv. */
 static ox_status *prepare_fast(ox_kernel_ctx *c, pool_prep *p) {
   const ox_pool *pool = &p->pool;
   const ox_conv_variant *v = ox_conv_select(c->isa);
@@ -114,7 +114,7 @@ static void divide(const pool_prep *p, float *y, int64_t begin, int64_t end) {
     }
 }
 
-/* Of a plane, between two looks. */
+/* Elements of a plane between two checks for a stop. */
 enum { PIECE = 1 << 14 };
 
 static void run_plain(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles, double *x) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/pool_quant.c - com.microsoft QLinearAveragePool, QLinearGlobalAveragePool, NhwcMaxPool: pools of bytes, planes
- * gathered from either layout, averaged as real numbers and rounded to even. What has one or two axes goes by rows. */
+ * ops/pool_quant.c - com.microsoft's QLinearAveragePool, QLinearGlobalAveragePool, NhwcMaxPool: pools of bytes in
+ * either layout, averaged as real numbers and rounded to even. Pools of one or two axes are computed by rows. */
 #include <math.h>
 #include <string.h>
 

@@ -42,7 +42,7 @@ static ox_status *prepare_softmax(ox_kernel_ctx *c) {
 
 enum { BYTES = 256 };
 
-/* |n| <= 256 floats in bytes of Y. */
+/* Converts |n| <= 256 floats to bytes of Y. */
 static void to_bytes(const ox_kernel_ctx *c, ox_qparam y, const float *v, size_t n, uint8_t *to) {
   const ox_quantize_table *q = ox_quantize_select(c->isa);
   if (y.is_signed)
@@ -58,7 +58,7 @@ OX_INLINE int largest(const uint8_t *x, int64_t n, int64_t step, uint8_t flip) {
   return most;
 }
 
-/* The sum of |of| at these bytes, by fours, which do not wait for each other. */
+/* The sum of the entries of |of| at these bytes, as four independent sums. */
 OX_INLINE double sum_at(const double *of, const uint8_t *x, int64_t n, int64_t step, uint8_t flip) {
   double sum[4] = {0};
   int64_t i = 0;
@@ -68,8 +68,9 @@ OX_INLINE double sum_at(const double *of, const uint8_t *x, int64_t n, int64_t s
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* A row: shares of e[largest - x]. Of a short one each element is computed, else each value that it may have. |flip|
- * makes signed order unsigned order; |backwards|: e[BYTES - 1 - i], so that a byte finds its own from one place on. */
+/* A row: e[largest - x] divided by their sum. In a short row each element is computed, else each of the 256 values.
+ * |flip| maps signed order to unsigned order; |backwards|: e[BYTES - 1 - i], so that a byte indexes it from a fixed
+ * offset. */
 OX_INLINE void softmax_row(const ox_kernel_ctx *c, int64_t n, const int64_t step, const double *backwards, uint8_t flip,
                            const uint8_t *in, uint8_t *out) {
   ox_qparam y = ox_qparam_of(c, 3, 4, c->in[0]->dtype);

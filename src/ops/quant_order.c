@@ -87,7 +87,7 @@ static ox_status *run_order(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   return NULL;
 }
 
-/* ---- QOrderedGelu: an answer for each byte ---- */
+/* ---- QOrderedGelu: a table of 256 results ---- */
 
 typedef struct {
   int64_t order_X, order_Y, axis;

@@ -90,7 +90,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 }
 
 /* Columns of B, each in one piece. */
-static void turn_b(const ox_kernel_ctx *c, const matmul_sizes *p, int64_t tile) {
+static void transpose_b(const ox_kernel_ctx *c, const matmul_sizes *p, int64_t tile) {
   const matmul_attrs *a = c->attrs;
   int64_t blocks = OX_CEIL_DIV(p->n, ROWS), base = tile / blocks * p->k * p->n, first = tile % blocks * ROWS;
   int8_t *to = (int8_t *)c->shared + base;
@@ -124,7 +124,7 @@ static void one_row(const ox_kernel_ctx *c, const matmul_sizes *p, int64_t tile,
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     if (stage == 0)
-      turn_b(c, c->prep, t);
+      transpose_b(c, c->prep, t);
     else
       one_row(c, c->prep, t, scratch);
     if (ox_ctx_stopped_each(c, t, 16)) return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/random.c - RandomUniform, RandomNormal, their Like forms, Bernoulli, Multinomial. With a seed, every run gives
- * the same numbers; without one, every run gives others: stage 0 draws the run's key. */
+ * the same numbers; without one, every run gives different ones: stage 0 draws the run's key. */
 #include "kern/quant/convert.h"
 #include "ops/shared/random.h"
 #include "ops/shared/tiles.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/reduce.c - ReduceSum, Mean, Max, Min, Prod, L1, L2, LogSum, LogSumExp, SumSquare. Long reductions are cut into
- * segments by shape, so that the result does not depend on who computes them. */
+ * ops/reduce.c - ReduceSum, Mean, Max, Min, Prod, L1, L2, LogSum, LogSumExp, SumSquare. Long reductions are divided
+ * into segments by shape only, so that the result does not depend on the number of threads. */
 #include <math.h>
 #include <string.h>
 
@@ -123,9 +123,14 @@ static ox_status *find_axes(const ox_kernel_ctx *c, bool *fold, bool *known) {
   return *known ? mark_axes(a, c->in[0]->shape.rank, axes, (int)n, fold) : NULL;
 }
 
-/* Columns are read in whole rows: those of one row go together, as far as a batch holds them. */
+/* Columns are read in whole rows, so those of one row are in one tile, as far as a batch holds them. */
 static void cut(reduce_prep *p) {
-  enum { WORK = 65536, OUTPUTS = 4096, ENOUGH = 32, MOST = 64 }; /* OUTPUTS: which cost something themselves */
+  enum {
+    WORK = 65536,
+    OUTPUTS = 4096,
+    ENOUGH = 32,
+    MOST = 64
+  }; /* OUTPUTS: of a tile, at most, as each has a cost of its own */
   int64_t length = OX_MAX(p->plan.length, 1), outputs = p->plan.outputs;
   int64_t row = p->plan.columns ? OX_MAX(OX_MIN(p->plan.kept[0], OX_FOLD_BATCH), 1) : 1;
   p->per_tile = OX_MAX(OX_MIN(WORK / length, OUTPUTS) / row, 1) * row;
@@ -177,7 +182,7 @@ static void fold_batch(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t ou
   ox_fold_run(&j, OX_FOLD_EXP, out, n, begin, end, shift, acc);
 }
 
-/* Some at a time, so that the compiler takes vectors. */
+/* Several at a time, so that the compiler vectorizes it. */
 static void divide(ox_fold_acc *acc, int64_t n, double by) {
   enum { SOME = 8 };
   int64_t i = 0;
@@ -188,7 +193,7 @@ static void divide(ox_fold_acc *acc, int64_t n, double by) {
 
 static void finish_f64(kind k, ox_fold_acc *acc, int64_t n, const double *shift, int64_t length) {
   switch (k) {
-    case MEAN: /* of nothing the standard leaves it open; ONNX Runtime says 0 */
+    case MEAN: /* of no elements: undefined in the standard, 0 in ONNX Runtime */
       if (length)
         divide(acc, n, (double)length);
       else
@@ -237,7 +242,7 @@ static void finish(const ox_kernel_ctx *c, int64_t length, int64_t out, int64_t 
   }
 }
 
-/* Integer LogSumExp, element by element: nothing but old versions' type lists asks for it. */
+/* Integer LogSumExp, element by element: it exists only because old versions' type lists have integers. */
 static void int_lse(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t out, int64_t n) {
   const ox_convert *cv = ox_convert_select(c->isa);
   ox_fold_job j = job_of(c, p);
@@ -296,7 +301,7 @@ static void join_segments(const ox_kernel_ctx *c, const reduce_prep *p, int64_t 
       ox_fold_acc b = parts[g * step + out];
       if (s->fold == OX_FOLD_EXP) {
         double other = shifts[g * step + out];
-        /* a part of nothing but -inf has the sum 0, and a shift that says nothing */
+        /* a part with only -inf has the sum 0, and its shift is meaningless */
         double high = acc.f == 0 ? other : b.f == 0 ? shift : OX_MAX(shift, other);
         acc.f *= exp(shift - high), b.f *= exp(other - high), shift = high;
       }

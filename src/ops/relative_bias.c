@@ -44,8 +44,8 @@ static ox_status *bias_infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* T5's bucket for a key |distance| behind the query: near ones have their own, far ones share them by the logarithm.
- * In float, as the models that were trained with it count. */
+/* T5's bucket for a key |distance| before the query: one per distance for near keys, logarithmic for far ones. In
+ * float, as in the models that were trained with it. */
 static int64_t bucket_of(const bias_attrs *a, int64_t distance, int64_t buckets) {
   int64_t first = 0;
   if (a->is_bidirectional) {
@@ -133,7 +133,7 @@ static ox_status *gate_prepare(ox_kernel_ctx *c) {
   return NULL;
 }
 
-/* Which row of a packed query stands at a place; padding has a query of zeros. */
+/* Finds the row of a packed query at each position; padding has a query of zeros. */
 static ox_status *find_rows(const ox_kernel_ctx *c, const gate_prep *p) {
   int32_t *row = c->shared;
   int64_t places = p->batch * p->length, tokens = c->in[QUERY]->shape.dim[0];
@@ -208,7 +208,7 @@ static ox_status *gemma_prepare(ox_kernel_ctx *c) {
   return ox_ctx_plan(c, e->dim[0] * e->dim[1], (size_t)e->dim[2] * 5 * sizeof(float));
 }
 
-/* A tile is a token. What is rounded to halves on the way, cosine and sine and both products, is rounded here. */
+/* A tile is a token. Rounds to 16 bits what the operator rounds: cosine, sine and both products. */
 static void round_halves(const ox_kernel_ctx *c, float *x, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     uint16_t half;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/reshape.c - Reshape, Flatten, Squeeze, Unsqueeze: the same bytes under another shape. Never run. */
+ * ops/reshape.c - Reshape, Flatten, Squeeze, Unsqueeze: the same bytes with another shape. They have no kernels,
+ * since views are made by the plan. */
 #include "base/cksize.h"
 #include "base/macros.h"
 #include "graph/known.h"
@@ -119,7 +120,8 @@ static ox_status *reshape1_infer(ox_infer_ctx *c) {
   return reshape_to(c, a->shape.v, (int)a->shape.n, false);
 }
 
-/* The list may be known in part. A symbol in it might turn out as 0 and mean a copy: it is trusted, as exporters do. */
+/* The list may be known in part. A symbol in it could have the value 0, which means a copy; this is ruled out, as
+ * exporters do. */
 static void reshape_refine(const ox_known_ctx *c, ox_shape *out) {
   const reshape_attrs *a = c->attrs;
   const ox_shape *in = &c->types[0]->shape;

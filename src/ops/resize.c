@@ -25,7 +25,8 @@ typedef struct resize_prep {
   bool has_lines;
   int64_t rows[OX_MAX_RANK], per_tile[OX_MAX_RANK]; /* of each pass */
   size_t buffer_at[2];
-  /* nearest: the axes before those that stay, and what lies behind them as one element, if that is small */
+  /* nearest: the number of axes before the last ones that stay; those and what is inside them count as one element if
+   * that is small */
   int near_rank;
   size_t near_bytes;
   bool twice;      /* each element of the last axis, of a size that has a loop for it */
@@ -66,7 +67,7 @@ static ox_status *as_pairs(const ox_kernel_ctx *c, resize_prep *p) {
   return NULL;
 }
 
-/* Interpolation needs real numbers. What lies outside of the region takes a number, too: none stands for a string. */
+/* Interpolation needs real numbers, and so does extrapolation, which has no value for a string. */
 static ox_status *check_type(const ox_kernel_ctx *c, const resize_prep *p) {
   const ox_resize_attrs *at = c->attrs;
   if (!is_near(p) && !ox_convert_select(c->isa)->load_f64[p->dtype])
@@ -112,7 +113,7 @@ static void find_twice(resize_prep *p) {
 
 static int64_t near_row_count(const resize_prep *p) { return ox_shape_span(&p->y, 0, OX_MAX(p->near_rank - 1, 0)); }
 
-/* The last axis, which is one element wide, a vector at a time: of floats, or copies of four bytes. */
+/* Plans lines for the last axis, a vector at a time: for floats, or copies of four bytes. */
 static bool add_lines(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc) {
   int a = p->x.rank - 1;
   bool near = is_near(p);
@@ -229,7 +230,8 @@ static void widen(const ox_kernel_ctx *c, const resize_prep *p, char *buffer, in
     cv->load_f32[p->dtype](c->in[0]->data, at, n, (float *)(void *)buffer + begin);
 }
 
-/* What becomes of a result between integers: antialiased ones are rounded, others cut off, but not for |noise|. */
+/* Converts a result to an integer: antialiased ones are rounded, others truncated, except where they are within |noise|
+ * of an integer. */
 static double whole(const resize_prep *p, double v, double noise) {
   double r = round(v);
   return p->spec.antialias || fabs(v - r) <= noise ? r : v;
@@ -322,7 +324,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-/* elements of less than a byte are in no version of the standard */
+/* no version of the standard has elements smaller than a byte */
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 #define ROW(rows) .types = {ANY}, OX_ATTRS(rows), .attrs_bytes = sizeof(ox_resize_attrs), .infer = ox_resize_infer
 #define ROW_KERNEL .prepare = prepare, .run = run

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/rfft.c - com.microsoft's Rfft and Irfft: the transform of real signals over the last one to three axes, of which
- * the last keeps the bins that symmetry does not give, and its inverse. Computed in double, a tile per signal. */
+ * ops/rfft.c - com.microsoft's Rfft and Irfft: the transform of real signals over the last one to three axes and its
+ * inverse; along the last axis only the bins that do not follow from symmetry are stored. Computed in double, a tile
+ * per signal. */
 #include "base/cksize.h"
 #include "base/macros.h"
 #include "graph/op_def.h"
@@ -157,7 +158,7 @@ static void backward(const ox_kernel_ctx *c, const rfft_prep *p, int64_t index, 
       int64_t at = r * p->bins + (given ? i : n - i);
       s->line_re[i] = s->re[at], s->line_im[i] = given ? s->im[at] : -s->im[at];
     }
-    s->line_im[0] = s->line_im[p->bins - 1] = 0; /* what a real signal has there */
+    s->line_im[0] = s->line_im[p->bins - 1] = 0; /* these bins of a real signal are real */
     transform(p, p->axes - 1, s);
     for (int64_t i = 0; i < n; i++) s->line_re[i] /= count;
     cv->store_f64[t](s->line_re, c->out[0]->data, (size_t)((index * p->rows + r) * n), (size_t)n, NULL);

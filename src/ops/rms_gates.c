@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/rms_gates.c - com.microsoft's RMS normalizations with something more: GatedRMSNorm times an activated gate,
- * BranchwiseRMSNorm over branches, EngramGate which weighs a value by how well normalized key and query agree. */
+ * ops/rms_gates.c - com.microsoft's RMS normalizations with extensions: GatedRMSNorm (times an activated gate),
+ * BranchwiseRMSNorm (per branch), EngramGate (weights a value by the dot product of normalized key and query). */
 #include <math.h>
 #include <string.h>
 
@@ -172,7 +172,8 @@ static ox_status *engram_prepare(ox_kernel_ctx *c) {
   return book(c, ox_shape_span(key, 0, 3), key->dim[3], key->dim[2], 4);
 }
 
-/* The gate of row |r|: sigmoid(sign(dot) sqrt(|dot|)), dot being that of both normalized rows over sqrt(n). */
+/* The gate of row |r|: sigmoid(sign(dot) sqrt(|dot|)), where dot is the product of both normalized rows divided by
+ * sqrt(n). */
 static float engram_gate(const ox_kernel_ctx *c, const rms_prep *p, int64_t r, float *spare) {
   const ox_norm_table *t = ox_norm_select(c->isa);
   float epsilon = ((const rms_attrs *)c->attrs)->epsilon;

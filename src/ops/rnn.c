@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/rnn.c - RNN, GRU, LSTM. Stages: weights that are not constant are packed; the inputs of all steps go through one
- * product per direction; then each tile takes a direction and some batch rows through time, state in its scratch. */
+ * ops/rnn.c - RNN, GRU, LSTM. Stages: weights that are not constant are packed; the inputs of all steps are
+ * multiplied by one product per direction; then each tile computes all steps of a direction for some batch rows,
+ * with the state in its scratch. */
 #include <string.h>
 
 #include "ops/rnn/recurrent.h"

@@ -74,17 +74,17 @@ static ox_status *infer_crop(ox_infer_ctx *c) {
 
 enum { MOST_SAMPLES = 1000000 }; /* in a bin, along an axis */
 
-/* What the samples of one bin find along one axis: the weights of each row (or column) that they touch. The samples of
- * a bin are a grid, so their sum is a sum over rows of one axis and columns of the other, and no more work than there
- * is data, whatever sampling_ratio says. */
+/* The rows (or columns) that the samples of one bin touch along one axis, and their weights. The samples of a bin form
+ * a grid, so that their sum is a sum over rows times columns: the work is bounded by the data, however large
+ * sampling_ratio is. */
 typedef struct touched {
   int64_t at;
-  double sum, least, most; /* of the weights that samples give it */
+  double sum, least, most; /* of the weights given by samples */
 } touched;
 typedef struct axis_samples {
   touched *rows;
   int64_t n;
-  bool outside; /* some sample is: it counts as 0 */
+  bool outside; /* some sample is outside: it counts as 0 */
 } axis_samples;
 
 /* Most rows that the samples of a bin touch; |ratio| 0: how many samples there are depends on the region. */
@@ -93,7 +93,7 @@ static int64_t most_touched(int64_t n, int64_t ratio) {
   return OX_MIN(n, 2 * samples);
 }
 
-/* What a bin of MaxRoiPool covers along one axis. */
+/* The range of a bin of MaxRoiPool along one axis. */
 typedef struct bin_range {
   int64_t begin, end;
 } bin_range;
@@ -150,7 +150,7 @@ static void put(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t 
 }
 
 /* ---- RoiAlign ---- */
-/* Samples go up or down along the axis, so that a row that is touched again is among the last three. */
+/* Samples are in order along the axis, so a row that is touched again is among the last three. */
 static void touch(axis_samples *s, int64_t at, double w) {
   for (int64_t k = s->n; k-- > OX_MAX(s->n - 3, 0);)
     if (s->rows[k].at == at) {
@@ -185,8 +185,8 @@ static double sum_of(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, c
   return r;
 }
 
-/* sum_of for all channels of an image of floats, where the bin touches few elements: which, and their weights, are
- * found once, and some channels are summed side by side. False: there are more. */
+/* sum_of for all channels of an image of floats, if the bin touches few elements: their positions and weights are
+ * computed once, and several channels are summed at a time. False: it touches more. */
 static bool sums_of_f32(const ox_kernel_ctx *c, const roi_prep *p, int64_t image, const axis_samples s[2],
                         double samples, float *y) {
   enum { MOST = 64, TOGETHER = 4 };
@@ -212,9 +212,9 @@ static bool sums_of_f32(const ox_kernel_ctx *c, const roi_prep *p, int64_t image
   return true;
 }
 
-/* The largest weighted neighbour of any sample, as the reference has it. */
+/* The largest weighted pixel of any sample, as in the reference implementation. */
 static double largest_of(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, const axis_samples s[2]) {
-  double r = s[0].outside || s[1].outside ? 0 : NAN; /* fmax passes NaN over */
+  double r = s[0].outside || s[1].outside ? 0 : NAN; /* fmax ignores NaN */
   for (int64_t i = 0; i < s[0].n; i++)
     for (int64_t j = 0; j < s[1].n; j++) {
       const touched *y = &s[0].rows[i], *x = &s[1].rows[j];
@@ -242,7 +242,7 @@ static bool largest_of_f32(const ox_kernel_ctx *c, const roi_prep *p, int64_t im
     double r = outside ? 0 : -INFINITY;
     for (int64_t k = 0; k < n; k++) {
       double v = (double)x[off[k]], lo = least[k] * v, hi = most[k] * v;
-      r = lo > r ? lo : r; /* NaN is passed over */
+      r = lo > r ? lo : r; /* NaN is ignored */
       r = hi > r ? hi : r;
     }
     y[ch * step] = (float)(r > -INFINITY ? r : largest_of(c, p, image * p->channels + ch, s));
@@ -288,8 +288,8 @@ static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_
 /* ---- MaxRoiPool ---- */
 static int64_t bound(double v, int64_t n) { return v < 0 ? 0 : v > (double)n ? n : ox_i64_of(v); }
 
-/* In floats, as Caffe computes bins and all who follow it: where seven bins share 29 columns, doubles let the last one
- * reach over the region. */
+/* In float, as Caffe and its successors compute bins: with seven bins of 29 columns, double precision would extend the
+ * last one beyond the region. */
 static void bins_of(float first, float last, int64_t bins, int64_t n, bin_range *out) {
   float bin = fmaxf(last - first + 1, 1) / (float)bins;
   for (int64_t i = 0; i < bins; i++)
@@ -297,7 +297,7 @@ static void bins_of(float first, float last, int64_t bins, int64_t n, bin_range 
                          bound((double)ceilf((float)(i + 1) * bin) + (double)first, n)};
 }
 
-/* The largest of a bin, passing over NaN; of nothing 0. */
+/* The largest element of a bin, ignoring NaN; 0 for an empty bin. */
 static double largest_in(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, bin_range y, bin_range x) {
   double best = y.end <= y.begin || x.end <= x.begin ? 0 : -INFINITY;
   for (int64_t i = y.begin; i < y.end; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/rotary_embedding.c - RotaryEmbedding of the standard and of com.microsoft (other input order, offset form), and
- * MRotaryEmbedding, whose tokens have three positions: in time, height and width. */
+ * ops/rotary_embedding.c - RotaryEmbedding of the standard and of com.microsoft (whose inputs have another order,
+ * and which has an offset form), and MRotaryEmbedding, whose tokens have three positions: in time, height and width. */
 #include <string.h>
 
 #include "kern/attention/rotary.h"
@@ -36,7 +36,7 @@ typedef struct rotary_prep {
   int64_t angles; /* rows of the caches; 3-D caches: batch x len */
   int64_t tile_rows;
   bool has_pos, one_pos;
-  const uint8_t *stream; /* MRotaryEmbedding: which of its token's positions angle i goes by */
+  const uint8_t *stream; /* MRotaryEmbedding: which of the token's positions angle i uses */
 } rotary_prep;
 
 static ox_status *infer(ox_infer_ctx *c) {
@@ -121,7 +121,8 @@ static ox_status *prepare_with(ox_kernel_ctx *c, uint32_t cos, uint32_t sin, uin
 static ox_status *prepare(ox_kernel_ctx *c) { return prepare_with(c, 1, 2, 3); }
 static ox_status *prepare_ms(ox_kernel_ctx *c) { return prepare_with(c, 2, 3, 1); }
 
-/* Sections one after the other, or dealt out in turns until height and width have theirs. */
+/* Assigns angles to positions: in contiguous sections, or interleaved until the sections of height and width are
+ * full. */
 static ox_status *deal_angles(ox_kernel_ctx *c, rotary_prep *p) {
   const rotary_attrs *a = c->attrs;
   const int64_t *section = a->mrope_section.v;

@@ -26,7 +26,8 @@ static const ox_attr_def scan9_attr_defs[] = {
 
 /* ---- types ---- */
 
-/* State may change shape from one step to the next, and scanned values lose a dimension: element types only. */
+/* State may change shape from one step to the next, and scanned values lose a dimension, so only element types are
+ * passed to the body. */
 static void enter(const ox_type *const *in, uint32_t n_in, uint32_t op_version, uint32_t n_types, ox_type *types) {
   uint32_t first = op_version < 9 ? 1 : 0; /* sequence_lens */
   for (uint32_t i = 0; i < n_types && i + first < n_in; i++)
@@ -75,7 +76,7 @@ static ox_status *scan9_infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* Opset 8: everything has a batch dimension in front, scanned values the time behind it. */
+/* Opset 8: all values have a leading batch dimension, scanned values then the time. */
 static ox_status *scan8_infer(ox_infer_ctx *c) {
   const scan_attrs *a = c->attrs;
   uint32_t states;
@@ -206,8 +207,8 @@ static ox_status *start_sequence(const ox_control_ctx *c, scan_state *z, const o
   return NULL;
 }
 
-/* Nothing that the body reads has elements, nor what it makes, and its state has the same shapes again: one step stands
- * for all. Else as many steps as a shape like [2^40, 0] says would have to run. */
+/* If no input or output of the body has elements, and its state has the same shapes again, one step stands for all.
+ * Otherwise a shape like [2^40, 0] would need that many steps. */
 static bool goes_on_like_this(const ox_control_ctx *c, const scan_state *z) {
   size_t bytes = 0;
   for (uint32_t i = 0; i < z->n_scan_in; i++) bytes += z->slices[i].bytes;
@@ -349,7 +350,7 @@ static ox_status *run(const ox_control_ctx *c) {
   return z.batched ? run_batched(c, &z) : run_plain(c, &z);
 }
 
-/* Version 8 hands items of a batch to the body. */
+/* Version 8 passes items of a batch to the body. */
 static bool carried(const ox_node *n, ox_carried *c) {
   const ox_attr *scanned = ox_node_attr(n, "num_scan_inputs");
   if (!scanned || scanned->v.i < 1 || scanned->v.i >= n->n_in) return false;
@@ -369,7 +370,7 @@ static bool sliced(const ox_node *n, uint32_t i, uint32_t *node_in, int64_t *axi
   return true;
 }
 
-/* The list |name| of one number per scan input gets one more: a copy of number |like|. A list that is not there is zeros. */
+/* Appends a copy of number |like| to the list |name|, which has one number per scan input. A missing list is zeros. */
 static ox_status *extend(ox_graph *g, ox_id node, const char *name, uint32_t n_scan_in, uint32_t like) {
   const ox_attr *a = ox_node_attr(&g->nodes[node], name);
   if (!a) return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/scatter.c - Scatter, ScatterElements, ScatterND, TensorScatter: a copy of the data with some of it replaced.
- * Stage 0 copies (nothing to do in place), stage 1 writes the updates. Where two updates may meet, one tile writes
- * both, in the order of the indices. */
+ * Stage 0 copies (nothing to do in place), stage 1 writes the updates. Two updates that may have the same target are
+ * written by one tile, in the order of the indices. */
 #include <string.h>
 
 #include "kern/move/sub_byte.h"
@@ -211,7 +211,7 @@ static ox_status *cache_prepare(ox_kernel_ctx *c) {
                                    c->in[1]->shape.dim[0]));
 }
 
-/* Neighbours share bytes: one tile does it all. */
+/* Adjacent elements share bytes, so one tile does everything. */
 static void copy_packed(unsigned bits, void *out, int64_t to, const void *in, int64_t from, int64_t n) {
   for (int64_t i = 0; i < n; i++) ox_sub_byte_set(out, bits, to + i, ox_sub_byte_get(in, bits, from + i));
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/select.c - NonZero and Compress: how much comes out is known only in the run. */
+ * ops/select.c - NonZero and Compress: the size of the output is known only in a run. */
 #include <string.h>
 
 #include "ops/move/deferred.h"
 
-/* ---- NonZero: stage 0 counts by tile, stage 1 asks for the output, stage 2 writes by tile ---- */
+/* ---- NonZero: stage 0 counts by tile, stage 1 allocates the output, stage 2 writes by tile ---- */
 
 static ox_status *nonzero_infer(ox_infer_ctx *c) {
   ox_shape s = {.rank = 2, .dim = {-1, -1}};
@@ -13,7 +13,7 @@ static ox_status *nonzero_infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* Elements that a word of bits tells of. Bits and then counts are in shared memory. */
+/* Elements per word of bits. Bits, then counts, are in shared memory. */
 enum { WORD = 64 };
 
 static int64_t nonzero_tiles(int64_t n) { return ox_move_tiles(8 * n, OX_CEIL_DIV(n, WORD)); }
@@ -58,7 +58,7 @@ static inline bool nonzero_at(const char *data, uint32_t dtype, int64_t i) {
   }
 }
 
-/* Bit i: element |first| + i is not zero. Types of one size share a loop that compilers turn into vectors. */
+/* Bit i: element |first| + i is not zero. Types of one size share a loop that compilers vectorize. */
 #define NONZERO_FLAGS(T, mask)                                           \
   do {                                                                   \
     const T *v = (const T *)(const void *)t->data + first;               \

@@ -20,7 +20,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* Items outlive the body's next run: they move to the run's memory. */
+/* Items must stay valid after the body's next run, so they are moved to the run's memory. */
 static ox_status *keep_item(const ox_control_ctx *c, const ox_tensor *from, const ox_tensor **out_item) {
   ox_tensor *t = ox_value_copy(c->node, from);
   *out_item = t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shape_op.c - Shape and Size: facts about a tensor's shape as data. */
+ * ops/shape_op.c - Shape and Size: a tensor's dimensions, and their product, as data. */
 #include <string.h>
 
 #include "base/macros.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/skip_group_norm.c - com.microsoft's GroupNorm and SkipGroupNorm: group normalization of images in either layout,
- * of a sum of input, skip and bias, with a SiLU behind it. */
+ * ops/skip_group_norm.c - com.microsoft's GroupNorm and SkipGroupNorm: group normalization, in either layout, of the
+ * sum of input, skip and bias, followed by an optional SiLU. */
 #include <math.h>
 
 #include "kern/norm/channel.h"
@@ -89,8 +89,8 @@ typedef struct group {
   float *x, *gamma, *beta, *added, *spare; /* x: the group, in the input's order; added: to each channel */
 } group;
 
-/* A run of the group: |n| elements of input or output from |at| on, the group's from |own| on. Channels last: a pixel's
- * channels; else a channel's pixels. */
+/* A run of |n| contiguous elements of the group, from |at| on in the input and output, from |own| on in the group's
+ * copy. Channels last: a pixel's channels; else a channel's pixels. */
 typedef struct run_of {
   int64_t at, own, n;
 } run_of;

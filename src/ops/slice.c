@@ -11,7 +11,7 @@ static const ox_attr_def attr_defs[] = {OX_ATTR_INTS_REQUIRED(slice_attrs, start
                                         OX_ATTR_INTS_REQUIRED(slice_attrs, ends),
                                         OX_ATTR_INTS_IN(slice_attrs, axes, OX_AXIS_RANGE)};
 
-/* What is known of the parameters. n < 0: not even how many. */
+/* The known parameters. n < 0: even their number is unknown. */
 typedef struct params {
   int n;
   bool have_bounds, have_axes; /* starts, ends and steps; axes */
@@ -156,7 +156,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return ox_deferred_run(c, &slice_op, stage, tiles);
 }
 
-/* ---- Crop: takes borders off an image, or what lies from the left upper ones on ---- */
+/* ---- Crop: removes the borders of an image, or selects an area of given size after the upper left ones ---- */
 
 typedef struct {
   ox_ints border, scale; /* left, top, right, bottom; height, width */

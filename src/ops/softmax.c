@@ -19,7 +19,7 @@ static const ox_attr_def second_axis[] = {OX_ATTR_INT_IN(softmax_attrs, axis, 1,
 static ox_status *infer(ox_infer_ctx *c) {
   const softmax_attrs *a = c->attrs;
   int rank = c->in[0]->shape.rank, k;
-  bool whole_tail = c->op_version < 13; /* which may also begin behind the last dimension */
+  bool whole_tail = c->op_version < 13; /* the tail may be empty, beginning after the last dimension */
   if (rank > 0 && !ox_axis_ok(a->axis, rank, &k) && !(whole_tail && a->axis == rank))
     return ox_fail(OX_INVALID_MODEL, "axis %lld is outside rank %d", (long long)a->axis, rank);
   return ox_infer_same_as_input(c);
@@ -168,7 +168,7 @@ static void item_gathered(const ox_kernel_ctx *c, kind k, const softmax_prep *p,
   gather(c, p, e, slices, (char *)c->out[0]->data + at, scratch, true);
 }
 
-/* Rows of 16-bit floats are widened into the scratch, |width| columns side by side; a single one piece by piece. */
+/* Rows of 16-bit floats are widened into the scratch, |width| columns at a time; a single column piece by piece. */
 static void item_narrow(const ox_kernel_ctx *c, kind k, int64_t at, const softmax_prep *p, size_t width,
                         float *scratch) {
   enum { PIECE = 16384, EACH = 16 };
@@ -185,7 +185,7 @@ static void item_narrow(const ox_kernel_ctx *c, kind k, int64_t at, const softma
                      OX_MIN(some, rest - (size_t)r * some), NULL);
 }
 
-/* Where the largest of each of |width| columns stands, NaN above all, as ArgMax has it. */
+/* The index of the largest element of each of |width| columns; NaN is the largest, as in ArgMax. */
 static void largest_of(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width, int64_t *where) {
   const ox_convert *cv = ox_convert_select(c->isa);
   uint32_t t = c->in[0]->dtype;
@@ -206,7 +206,7 @@ static void largest_f32(const ox_kernel_ctx *c, int64_t at, const softmax_prep *
   for (size_t j = 0; j < width; j++) where[j] = rows[j];
 }
 
-/* 1 at the first largest element, 0 elsewhere: which is no bit at all in every float type. */
+/* 1 at the first largest element, 0 elsewhere (all bits zero in every float type). */
 static void item_hardmax(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width) {
   int64_t where[COLUMNS];
   uint32_t t = c->in[0]->dtype;
@@ -222,7 +222,7 @@ static void item_hardmax(const ox_kernel_ctx *c, int64_t at, const softmax_prep 
     ox_convert_select(c->isa)->store_f64[t](&one, c->out[0]->data, (size_t)(at + where[j] * p->inner) + j, 1, NULL);
 }
 
-/* Rows of floats, which may lie where their results go. */
+/* Rows of floats; y may be x. */
 static void hardmax_rows(const ox_kernel_ctx *c, const softmax_prep *p, int64_t begin, int64_t end) {
   const ox_reduce_table *t = ox_reduce_select(c->isa);
   const float *x = (const float *)c->in[0]->data + begin * p->n;
@@ -235,7 +235,7 @@ static void hardmax_rows(const ox_kernel_ctx *c, const softmax_prep *p, int64_t 
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  enum { FEW = 6 }; /* rows, that take less one after the other than a square that is nearly empty */
+  enum { FEW = 6 }; /* up to so many rows are faster one by one than in a transposed square that is nearly empty */
   (void)stage;
   const softmax_prep *p = c->prep;
   kind k = ((const softmax_state *)c->state)->kind;

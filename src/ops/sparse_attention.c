@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/sparse_attention.c - com.microsoft.SparseAttention: causal attention of grouped heads over a cache, in which a
- * query sees only the blocks of keys that its block's row of a sparse layout names. Heads take the layouts in turn. */
+ * ops/sparse_attention.c - com.microsoft.SparseAttention: causal attention of grouped heads over a cache, where a
+ * query attends only to the blocks of keys that its block's row of a sparse layout lists. Head h uses layout h
+ * modulo their number. */
 #include <math.h>
 #include <string.h>
 
@@ -102,7 +103,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 
 /* ---- run ---- */
 
-/* The first new token's place in entry |b|: a prompt begins at 0, and may be shorter than its row. */
+/* The position of the first new token in entry |b|: a prompt begins at 0, and may be shorter than its row. */
 static int64_t first_place(const ox_kernel_ctx *c, const sparse_prep *p, int64_t b) {
   int64_t total = *(const int32_t *)c->in[TOTAL]->data;
   return total == p->len ? 0 : ((const int32_t *)c->in[LENS]->data)[b] - p->len;
@@ -149,7 +150,7 @@ static void rotate(const ox_kernel_ctx *c, const sparse_prep *p, int64_t place, 
                                 ((const sparse_attrs *)c->attrs)->rotary_interleaved != 0, y);
 }
 
-/* The cache of one head: what it has had, then the new tokens. */
+/* Writes the cache of one head: the past, then the new tokens. */
 static void append(const ox_kernel_ctx *c, const sparse_prep *p, int64_t tile) {
   int64_t b = tile / p->kv_heads, h = tile % p->kv_heads, first = first_place(c, p, b);
   size_t row = (size_t)p->d * p->item, at = (size_t)(tile * p->cache) * row;
@@ -166,8 +167,8 @@ static void append(const ox_kernel_ctx *c, const sparse_prep *p, int64_t tile) {
   }
 }
 
-/* The scores of the keys that a query at |place| sees, one after the other; with |weights| instead, the sum of their
- * values by those. Returns how many keys there are. */
+/* Computes the scores of the keys that a query at |place| attends to; with |weights| instead, the weighted sum of their
+ * values. Returns the number of keys. */
 static ox_status *each_key(const ox_kernel_ctx *c, const sparse_prep *p, int64_t tile, int64_t place, const float *q,
                            float *scores, float *spare, float *sum, int64_t *out_n) {
   int64_t h = tile % p->heads, layout = h % p->layouts,
@@ -182,7 +183,7 @@ static ox_status *each_key(const ox_kernel_ctx *c, const sparse_prep *p, int64_t
       return ox_fail(OX_INVALID_ARGUMENT, "SparseAttention: block_col_indices names block %d of %lld", (int)cols[i],
                      (long long)p->blocks);
     int64_t first = cols[i] * p->block, end = OX_MIN(first + p->block, place + 1);
-    if (end - first > place + 1 - n) /* there would be no room for the scores */
+    if (end - first > place + 1 - n) /* more keys than there is room for scores */
       return ox_fail(OX_INVALID_ARGUMENT, "SparseAttention: row %lld of block_col_indices names a block twice",
                      (long long)(place / p->block));
     for (int64_t k = first; k < end; k++, n++) {

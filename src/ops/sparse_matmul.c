@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/sparse_matmul.c - com.microsoft.SparseToDenseMatMul: a sparse matrix times a dense one. Sparse initializers and
- * constants have become dense by the time an operator sees them, so what makes them sparse are their zeros: they cost
- * nothing. A sparse value, an input of the graph, is put in the order of the result's rows first: entries come in any
- * order, and those of one place are added. Floats are summed in double, integers wrap around. */
+ * ops/sparse_matmul.c - com.microsoft.SparseToDenseMatMul: a sparse matrix times a dense one. Sparse initializers
+ * and constants are dense when an operator gets them; their zeros are skipped. A sparse value, an input of the
+ * graph, is first sorted by the result's rows: its entries come in any order, and those of one position are added.
+ * Floats are summed in double, integers wrap around. */
 #include <string.h>
 
 #include "kern/quant/convert.h"
@@ -34,7 +34,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* What is there of a sparse A, in the order of the result's rows. */
+/* An entry of a sparse A, sorted by the result's rows. */
 typedef struct entry {
   int64_t k; /* the row of B that it takes */
   union {
@@ -49,7 +49,7 @@ typedef struct ordered {
 
 enum { ORDER, MULTIPLY };
 
-/* A tile is a row; its sums are eight bytes each. Of a sparse A, one tile puts the entries in order before. */
+/* A tile is a row; its sums are eight bytes each. The entries of a sparse A are sorted before, by one tile. */
 static ox_status *prepare(ox_kernel_ctx *c) {
   const ox_shape *y = &c->out[0]->shape;
   if ((size_t)y->dim[1] > SIZE_MAX / 64)
@@ -69,7 +69,7 @@ static int64_t index_at(const ox_tensor *indices, int64_t i) {
   return v;
 }
 
-/* Where entry |i| of |a| lies: at[0] its row, at[1] its column. */
+/* The position of entry |i| of |a|: at[0] its row, at[1] its column. */
 static ox_status *find_entry(const ox_tensor *a, int64_t i, int64_t at[2]) {
   const ox_tensor *indices = (const ox_tensor *)a->data + 1;
   int64_t rows = a->shape.dim[0], columns = a->shape.dim[1];
@@ -107,7 +107,7 @@ static void read_entry(const ox_kernel_ctx *c, const ox_tensor *values, int64_t 
     cv->load_i64[values->dtype](&aligned, 0, 1, &out->a.i);
 }
 
-/* No row reads entries that were not put in order. */
+/* Empties all rows, so that no row reads entries that were not sorted. */
 static ox_status *stop(ordered *o, int64_t rows) {
   memset(o->first, 0, (size_t)(rows + 1) * sizeof *o->first);
   return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/string_ops.c - StringConcat, StringSplit, StringNormalizer. New characters live in memory of the run. */
+ * ops/string_ops.c - StringConcat, StringSplit, StringNormalizer. New characters are in memory of the run. */
 #include <string.h>
 
 #include "kern/text/utf8.h"
@@ -19,7 +19,7 @@ static int64_t source_of(const ox_shape *s, const ox_shape *out, int64_t i) {
   return at;
 }
 
-/* Elements [begin, end), measured first, so that their characters lie in one piece. */
+/* Elements [begin, end): their lengths are summed first, so that their characters are in one allocation. */
 static ox_status *concat_some(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
   const ox_str *x = c->in[0]->data, *y = c->in[1]->data;
   ox_str *out = c->out[0]->data;
@@ -81,7 +81,7 @@ static size_t end_of(const ox_kernel_ctx *c, const ox_str *s, bool spaces) {
   return n;
 }
 
-/* Takes the next part of |rest| off; false at the end, or if the run is to stop. |limit|: the rest is one part. */
+/* Removes the next part from |rest|; false at the end, or if the run is to stop. |limit|: the rest is one part. */
 static bool next_word(const ox_kernel_ctx *c, ox_str *rest, bool limit, ox_str *part) {
   size_t n = end_of(c, rest, true);
   rest->p += n, rest->n -= n;
@@ -94,7 +94,8 @@ static bool next_word(const ox_kernel_ctx *c, ox_str *rest, bool limit, ox_str *
 static bool next_part(const ox_kernel_ctx *c, ox_str *rest, const ox_str *by, bool limit, ox_str *part) {
   enum { PIECE = 4096 };
   if (!rest->p) return false;
-  for (size_t i = 0, turn = 0; !limit && i + by->n <= rest->n && !ox_ctx_stopped_each(c, (int64_t)turn, 64); turn++) {
+  for (size_t i = 0, round = 0; !limit && i + by->n <= rest->n && !ox_ctx_stopped_each(c, (int64_t)round, 64);
+       round++) {
     size_t n = OX_MIN(rest->n - by->n + 1 - i, PIECE);
     const char *hit = memchr(rest->p + i, by->p[0], n);
     i = hit ? (size_t)(hit - rest->p) : i + n;
@@ -219,7 +220,7 @@ static size_t change_case(const ox_kernel_ctx *c, ox_str s, char *text) {
   enum { PIECE = 4096 };
   bool upper = ((const norm_attrs *)c->attrs)->case_change_action[0] == 'U';
   size_t at = 0, i = 0;
-  for (int64_t turn = 0; i < s.n && !ox_ctx_stopped_each(c, turn, 2); turn++)
+  for (int64_t round = 0; i < s.n && !ox_ctx_stopped_each(c, round, 2); round++)
     at += change_piece(upper, s, &i, OX_MIN(i + PIECE, s.n), text + at);
   return at;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/tokenizer.c - com.microsoft's Tokenizer: by characters, by separators, or by what a token looks like. */
+ * ops/tokenizer.c - com.microsoft's Tokenizer: by characters, by separators, or by a pattern for tokens. */
 #include <string.h>
 
 #include "kern/text/regex.h"
@@ -64,7 +64,7 @@ static ox_status *load(ox_load_ctx *c) {
 
 static ox_status *prepare(ox_kernel_ctx *c) { return ox_ctx_plan(c, 1, ((const tokenizer_state *)c->state)->scratch); }
 
-/* A string on its way into tokens. */
+/* The state of splitting a string into tokens. */
 typedef struct cursor {
   const tokenizer_state *s;
   int64_t least;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/topk.c - TopK along an axis: a heap of the best k so far, then sorted; or, where much is wanted of a row, all of
- * it sorted by its bits. Of equal elements the earlier wins. */
+ * ops/topk.c - TopK along an axis: a heap of the best k so far, which is sorted at the end; or, if k is a large part
+ * of the row, a radix sort of the row. Of equal elements the earlier is better. */
 #include <math.h>
 #include <string.h>
 
@@ -65,15 +65,15 @@ static int64_t k_of(const ox_kernel_ctx *c) {
 
 typedef struct {
   int64_t rows, n, inner, k, per_tile;
-  int64_t columns; /* of floats on another axis: so many become rows of their own at a time; 0: they do not */
+  int64_t columns; /* of floats along another axis: so many columns are transposed to rows at a time; 0: they are not */
 } topk_prep;
 
 enum { COLUMNS = 16, LONGEST_COLUMN = 1 << 14, LONGEST_SORT = 1 << 20, SHORTEST_SORT = 256 };
 
-/* A row of which much is wanted is sorted as a whole. */
+/* Is k such a large part of the row that all of it is sorted? */
 static bool sorts(int64_t n, int64_t k) { return n >= SHORTEST_SORT && n <= LONGEST_SORT && k >= n / 8; }
 
-/* Of one worker: rows of floats, and behind them the heap, or what is sorted in two halves. */
+/* Bytes for one worker: rows of floats, followed by the heap or by the two buffers of a sort. */
 static size_t scratch_bytes(const ox_kernel_ctx *c, const topk_prep *p, int64_t k) {
   int64_t room = !sorts(p->n, k) ? k : c->in[0]->dtype == OX_F32 ? p->n : 2 * p->n;
   return (size_t)(p->columns * p->n) * sizeof(float) + (size_t)room * sizeof(entry) + OX_ALIGN_BYTES;
@@ -105,8 +105,8 @@ static uint64_t key_f64(double v) {
   return u >> 63 ? ~u : u | (uint64_t)1 << 63;
 }
 
-/* Something that at least k of n elements are beyond, none of which is far from the k-th best: the best of each of some
- * columns, of which k reach what the halving of their range finds. False: there is no telling. */
+/* A bound that at least k of n elements exceed, and that is close to the k-th best: takes the best element of each of
+ * several columns, and finds by bisection a value that k of these reach. False: no bound was found. */
 static bool likely_bound(const ox_reduce_table *t, const float *x, int64_t n, int64_t k, bool below, float *out_bound) {
   enum { MOST = 1024, STEP = 64, STEPS = 10, ROWS = 4 };
   float best[MOST];
@@ -128,12 +128,13 @@ static bool likely_bound(const ox_reduce_table *t, const float *x, int64_t n, in
     }
     *(there >= k ? &reached : &beyond) = (double)mid;
   }
-  double slack = fabs(reached) * 1e-6 + 1e-30; /* "reaches" becomes "is beyond", even where denormals are zero */
+  double slack = fabs(reached) * 1e-6 + 1e-30; /* elements that reach the bound shall exceed it */
   *out_bound = (float)(below ? reached + slack : reached - slack);
   return true;
 }
 
-/* Contiguous floats: what is no better than the bound, then than the heap's worst, is skipped by vectors. */
+/* Contiguous floats: elements that are no better than the bound, and later than the heap's worst, are skipped by
+ * vectors. */
 static void gather_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, entry *h) {
   const ox_reduce_table *t = ox_reduce_select(c->isa);
   enum { LONG = 4096 };
@@ -141,7 +142,7 @@ static void gather_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_
   uint64_t flip = below ? UINT64_MAX : 0;
   float bound = NAN;
   if (!likely_bound(t, x, n, k, below, &bound)) bound = NAN;
-  for (int64_t i = 0, held = 0, turn = 0; i < n && !ox_ctx_stopped_each(c, turn, 64); turn++) {
+  for (int64_t i = 0, held = 0, round = 0; i < n && !ox_ctx_stopped_each(c, round, 64); round++) {
     float worst = held < k ? bound : x[h[0].at];
     int64_t end = OX_MIN(n, i + LONG);
     if (worst == worst) i += (int64_t)t->next_beyond(x + i, (size_t)(end - i), worst, below);
@@ -152,7 +153,7 @@ static void gather_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_
   }
 }
 
-/* Where the results of row |r| go: the first of them, the others |inner| apart. */
+/* The index of the first result of row |r|; the others are |inner| apart. */
 static int64_t place_of(const topk_prep *p, int64_t k, int64_t r) { return r / p->inner * k * p->inner + r % p->inner; }
 
 static void put_f32(const ox_kernel_ctx *c, const float *x, int64_t from, int64_t to) {
@@ -169,7 +170,7 @@ static uint32_t sort_key(float v, uint32_t flip) {
   return ~u ^ flip;
 }
 
-/* By 11 bits, the lowest first; equal ones keep their order. */
+/* Radix sort by 11 bits, the lowest first; stable. */
 static void sort_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, int64_t step, int64_t out,
                      uint64_t *both) {
   enum { BITS = 11, BINS = 1 << BITS, PASSES = 3 };
@@ -193,7 +194,7 @@ static void sort_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t 
   for (int64_t i = 0; i < k; i++) put_f32(c, x, (int64_t)(uint32_t)from[i], out + i * step);
 }
 
-/* A few of a short row, in order: one that is better than the last of them moves up to its place. */
+/* The best few of a short row by insertion: an element that is better than the last of them is moved to its place. */
 enum { FEW = 16, SHORT_ROW = 256 };
 static void few_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, int64_t out, int64_t step) {
   uint32_t flip = ((const topk_attrs *)c->attrs)->largest ? 0 : UINT32_MAX;
@@ -208,7 +209,7 @@ static void few_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k
   for (int64_t i = 0; i < k; i++) put_f32(c, x, (int64_t)(uint32_t)first[i], out + i * step);
 }
 
-/* The best alone. False: it takes the usual way, for a NaN, which is no small number. */
+/* k = 1. False: there is a NaN, which needs the general code. */
 static bool best_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t out) {
   bool below = !((const topk_attrs *)c->attrs)->largest;
   int64_t at = (int64_t)ox_reduce_select(c->isa)->arg_row(x, (size_t)n, below, false);
@@ -217,19 +218,19 @@ static bool best_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t 
   return true;
 }
 
-/* The worst goes to the end. |base|: of the elements, |step| apart. */
+/* Writes the heap from its worst element, the last result, on. |base|: of the elements, |step| apart. */
 static void empty_heap(const ox_kernel_ctx *c, entry *h, int64_t k, const char *base, size_t size, int64_t pitch,
                        int64_t out, int64_t step) {
   for (int64_t left = k; left > 0 && !ox_ctx_stopped_each(c, left, 256); left--) {
     entry e = h[0];
-    sink(h, left - 1, 0, h[left - 1]);
+    sift_down(h, left - 1, 0, h[left - 1]);
     size_t to = (size_t)(out + (left - 1) * step);
     if (ox_ctx_wants(c, 1)) ((int64_t *)c->out[1]->data)[to] = e.at;
     if (ox_ctx_wants(c, 0)) memcpy((char *)c->out[0]->data + to * size, base + (size_t)(e.at * pitch) * size, size);
   }
 }
 
-/* A row of floats, which lie one behind the other. */
+/* A row of contiguous floats. */
 static void row_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, int64_t out, int64_t step,
                     void *room) {
   if (k == 1 && best_f32(c, x, n, out)) return;
@@ -260,7 +261,7 @@ static void columns_f32(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, i
 typedef struct {
   const ox_kernel_ctx *c;
   int64_t base, n, pitch;
-  bool below; /* the smallest are wanted */
+  bool below; /* the smallest are the best */
 } wide_row;
 
 /* The keys of |n| elements from |first| on. */
@@ -287,9 +288,9 @@ static void load_keys(const wide_row *r, int64_t first, int64_t n, uint64_t *key
   }
 }
 
-enum { TOGETHER = 32 /* elements that are compared before any is looked at */ };
+enum { TOGETHER = 32 /* elements that are compared at a time */ };
 
-/* A few of a row, in order: as few_f32. */
+/* Inserts an element into the best few of a row, as few_f32. */
 OX_INLINE void insert(entry *first, int64_t k, int64_t i, uint64_t key) {
   int64_t at = i < k ? i : k - 1;
   if (i >= k && key <= first[at].key) return;
@@ -381,7 +382,7 @@ static void heap_wide(const wide_row *r, int64_t k, entry *h) {
   }
 }
 
-/* By some bits at a time, the lowest first, those in which no two keys differ left out; equal ones keep their order. */
+/* Radix sort, the lowest bits first, without digits in which all keys agree; stable. */
 static entry *sort_entries(const ox_kernel_ctx *c, entry *from, entry *to, int64_t n) {
   enum { MOST_BITS = 11, FEW_BITS = 8, MANY = 4096 };
   int bits = n < MANY ? FEW_BITS : MOST_BITS;

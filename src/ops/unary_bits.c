@@ -47,7 +47,7 @@ static void load_block(const ox_convert *cv, const ox_tensor *x, int64_t at, siz
   cv->load_f64[x->dtype](x->data, (size_t)at, n, block);
 }
 
-/* Floats are compared where they lie: no number is unequal to itself. */
+/* Floats are compared in place: only NaN is unequal to itself. */
 static void isnan_f32(const ox_kernel_ctx *c, const float *x, size_t n, uint8_t *y) {
   ox_binary_select(c->isa)->fn[OX_BIN_EQ][OX_F32](x, x, y, n, 0);
   ox_unary_plain_select(c->isa)->logical_not(y, y, n);

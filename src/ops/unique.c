@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/unique.c - Unique: distinct elements or slices, by a stable merge sort of their numbers. */
+ * ops/unique.c - Unique: distinct elements or slices, by a stable merge sort of their indices. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -138,7 +138,7 @@ static uint64_t key_of(const ox_tensor *t, int64_t i) {
 
 static bool has_key(uint32_t dtype) { return (OX_T_NUMBER >> dtype & 1) || dtype == OX_BOOL; }
 
-enum { COPIED = 1 << 14 }; /* elements between two looks whether to go on */
+enum { COPIED = 1 << 14 }; /* elements between two checks for a stop */
 
 /* Stable, eight bits a pass; passes in which all keys agree are left out. Arrays of n; the result is in |order|, unless
  * the run is stopped. */
@@ -204,7 +204,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_fail(OX_LIMIT, "Unique: %lld items are too many", (long long)room_for(c) - 1);
 }
 
-/* What the outputs are made of, each with room for n: the first item of each group, its size, each item's group. */
+/* Groups of equal items, in arrays of n: the first item of each group, its size, each item's group. */
 typedef struct groups {
   int64_t *first, *count, *of, n;
 } groups;

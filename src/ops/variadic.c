@@ -64,7 +64,7 @@ static const void *operand(const ox_kernel_ctx *c, uint32_t i, size_t size, int6
   return spare;
 }
 
-/* A number that all outputs share, such as a bound: not spread. */
+/* Is input |i| one number for all outputs, such as a bound? It is not broadcast to a buffer. */
 static bool is_one(const ox_kernel_ctx *c, uint32_t i) { return ox_shape_count(&c->in[i]->shape) == 1; }
 
 static void block_native(const ox_kernel_ctx *c, ox_binary_fn *fn, size_t size, int64_t at, int64_t n) {

@@ -20,7 +20,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_plan_elements(c, OX_TILE_CHEAP);
 }
 
-/* Rows of a few elements: spread all three over a block. */
+/* Short rows: all three operands are broadcast to a block first. */
 static void run_gathered(const ox_kernel_ctx *c, size_t size, int64_t begin, int64_t end) {
   enum { BLOCK = 256 };
   const ox_bcast *b = c->prep;

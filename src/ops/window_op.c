@@ -56,17 +56,17 @@ static ox_status *window_build(const ox_kernel_ctx *c, const ox_type *out, void 
   return NULL;
 }
 
-/* a0 - a1 cos(x) + a2 cos(2x) over one turn, added up such that the middle is 1 and nothing less: integers are cut off.
- * A symmetric window of one has no turn: NaN, as in the function's body. */
+/* a0 - a1 cos(x) + a2 cos(2x) over one period, summed in an order for which the middle is exactly 1, as integer types
+ * truncate. A symmetric window of length 1 has period 0: NaN, as in the function's body. */
 static ox_status *window_work(const ox_kernel_ctx *c, const void *plan, int64_t begin, int64_t end, const double *k) {
   (void)plan;
   const window_attrs *a = c->attrs;
   ox_tensor *out = c->out[0];
   ox_store_f64_fn *store = ox_convert_select(c->isa)->store_f64[out->dtype];
   int64_t n = out->shape.dim[0];
-  double turn = (double)(a->periodic ? n : n - 1);
+  double period = (double)(a->periodic ? n : n - 1);
   for (int64_t i = begin; i < end; i++) {
-    double x = two_pi * (double)i / turn, y = k[0] + k[2] * cos(2 * x) - k[1] * cos(x);
+    double x = two_pi * (double)i / period, y = k[0] + k[2] * cos(2 * x) - k[1] * cos(x);
     store(&y, out->data, (size_t)i, 1, NULL);
   }
   return NULL;
@@ -121,7 +121,7 @@ static ox_status *mel_build(const ox_kernel_ctx *c, const ox_type *out, void *pl
   return NULL;
 }
 
-/* The spectrogram bin where the |i|-th of the triangles' corners lies. */
+/* The spectrogram bin of the |i|-th corner of the triangles. */
 static int64_t mel_corner(const ox_kernel_ctx *c, int64_t i) {
   double low = 2595 * log10(1 + ox_number_at(c->in[3], 0) / 700),
          high = 2595 * log10(1 + ox_number_at(c->in[4], 0) / 700);

@@ -54,8 +54,8 @@ static float convolve(const ox_kernel_ctx *c, const int32_t *word, int64_t f) {
   return sum;
 }
 
-/* A word is as long as it has ids above 0; its vector is zeros if it begins with none. tanh grows, so that the maximum
- * may be taken before it. */
+/* A word ends at the first id that is not above 0; the vector of an empty word is zeros. tanh is monotonic, so the
+ * maximum is taken before it. */
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const int64_t *w = c->in[W]->shape.dim;

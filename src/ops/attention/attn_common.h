@@ -28,7 +28,7 @@ static inline double ox_attn_flops(const ox_attn *a) {
 }
 /* Books |stage| for the tiles of |a| and grows the scratch as needed. */
 void ox_attn_book(ox_kernel_ctx *c, uint32_t stage, const ox_attn *a);
-/* Tile t of |a| is all that reads head t of k and v: head t % kv_heads of batch item t / kv_heads. */
+/* Is each head of k and v read by one tile only? Tile t then reads head t % kv_heads of batch item t / kv_heads. */
 bool ox_attn_tile_is_head(const ox_kernel_ctx *c, const ox_attn *a);
 void ox_attn_run_tiles(const ox_kernel_ctx *c, const ox_attn *a, ox_range tiles, void *scratch);
 

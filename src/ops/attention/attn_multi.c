@@ -131,7 +131,7 @@ static void join(const attn_multi *m, const ox_attn_mat *past, const ox_attn_mat
            (size_t)((m->rows - m->total) * width) * ox_attn_item(m->dtype));
 }
 
-/* Past rows from where the beams say, new ones from the item itself. */
+/* Rows of the past come from the items that |beams| names, new ones from the item itself. */
 static void follow_beams(const attn_multi *m, const int32_t *beams, const ox_attn_mat *past, const ox_attn_mat *present,
                          const ox_attn_mat *to, int64_t width, int64_t b, int64_t h) {
   size_t row = (size_t)width * ox_attn_item(m->dtype);
@@ -140,10 +140,10 @@ static void follow_beams(const attn_multi *m, const int32_t *beams, const ox_att
   memcpy(at(to, b, h, m->past), at(present, b, h, m->past), row * (size_t)m->kv_len);
 }
 
-/* Row |s| of batch item |b|'s mask as numbers to add. */
+/* Row |s| of the mask of batch item |b|, as numbers to add to the scores. */
 static void mask_row(const attn_multi *m, const int32_t *mask, int64_t b, int64_t s, float *out) {
   const int32_t *row = mask;
-  int64_t skip = 0; /* keys before the mask's first */
+  int64_t skip = 0; /* keys that the mask has no columns for */
   if (m->form == MASK_LENGTHS) {
     int64_t end = mask[b], start = m->mask_dim == 2 ? mask[m->batch + b] : 0;
     for (int64_t t = 0; t < m->total; t++) out[t] = t >= start && t < end ? 0.0f : m->filter;
@@ -155,7 +155,7 @@ static void mask_row(const attn_multi *m, const int32_t *mask, int64_t b, int64_
   for (int64_t t = 0; t < m->total; t++) out[t] = t < skip || row[t - skip] > 0 ? 0.0f : m->filter;
 }
 
-/* The pieces of |m| with this run's pointers. */
+/* |plan| with the pointers of this run. */
 static attn_multi bind(const ox_kernel_ctx *c, const attn_multi *plan, const attn_multi_io *io) {
   attn_multi m = *plan;
   char *shared = c->shared;

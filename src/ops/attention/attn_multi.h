@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/attention/attn_multi.h - the multi-head attention behind several operators of com.microsoft: q, k and v in any
- * layout, a bias for each, integer masks, a cache. Two stages: what must be put together first (biased rows, the
- * cache, the mask as numbers to add), then the tiles of attention. */
+ * ops/attention/attn_multi.h - multi-head attention for several operators of com.microsoft: q, k and v in any
+ * layout, a bias for each, integer masks, a cache. Two stages: the first prepares the inputs (adds biases, appends
+ * to the cache, converts masks to numbers to add), the second computes the tiles of attention. */
 #ifndef OX_OPS_ATTENTION_ATTN_MULTI_H
 #define OX_OPS_ATTENTION_ATTN_MULTI_H
 
@@ -22,7 +22,8 @@ typedef struct attn_multi {
   const ox_tensor *mask; /* I32; shape only */
   const ox_tensor *add;  /* attention bias; shape only */
   ox_attn_qk qk_mode;
-  int64_t rows;           /* that past and present have room for, beyond what they hold; 0: none */
+  int64_t
+      rows; /* of the past and present buffers, which may have room for more rows than they hold; 0: no such buffers */
   int64_t beam, beam_len; /* 0: none. io.beams tells for each item which item of its |beam| a past row comes from */
   /* attn_multi_plan fills in the rest */
   int64_t total;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/attention/gqa_cache.c - new rows of keys and values on their way into the cache: normalized, rotated, quantized;
- * and what leaves it at the other end. See gqa.h. */
+ * ops/attention/gqa_cache.c - appends rows of keys and values to the cache: normalizes, rotates and quantizes them,
+ * and drops rows that leave a sliding window. See gqa.h. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ size_t gqa_spare_bytes(const gqa_prep *p) { return OX_ROUND_UP((size_t)p->s.d * 
 static float *spare_of(const ox_kernel_ctx *c, int64_t b, int64_t hk) {
   const gqa_prep *p = c->prep;
   const gqa_run *r = c->shared;
-  if (!r->spare) return NULL; /* nobody needs it */
+  if (!r->spare) return NULL; /* it is not needed */
   return (float *)(void *)(r->spare + (size_t)(b * p->s.kv_heads + hk) * gqa_spare_bytes(p));
 }
 
@@ -38,7 +38,7 @@ static void normalize(const ox_kernel_ctx *c, uint32_t weight, const void *from,
   cv->store_f32[type](x, to, 0, d, NULL);
 }
 
-/* Where token |i| of batch item |b| stands. Of the positions for a prompt only the first one counts. */
+/* The position of token |i| of batch item |b|. For a prompt only the first of the given positions is used. */
 static ox_status *position_of(const ox_kernel_ctx *c, int64_t b, int64_t i, int64_t *out) {
   const gqa_prep *p = c->prep;
   const gqa_run *r = c->shared;
@@ -49,9 +49,10 @@ static ox_status *position_of(const ox_kernel_ctx *c, int64_t b, int64_t i, int6
                  (long long)p->angles);
 }
 
-/* Token |i|'s row of a query or key at |from|, ready for the product, to |to|. |weight|: the input with its norm's. */
-static ox_status *turn(const ox_kernel_ctx *c, uint32_t weight, int64_t b, int64_t i, const void *from, float *spare,
-                       void *to) {
+/* Normalizes and rotates token |i|'s row of a query or key from |from| to |to|. |weight|: the input with the weights of
+ * its norm. */
+static ox_status *prepare_row(const ox_kernel_ctx *c, uint32_t weight, int64_t b, int64_t i, const void *from,
+                              float *spare, void *to) {
   const gqa_prep *p = c->prep;
   uint32_t type = c->in[Q]->dtype;
   size_t item = ox_attn_item(type);
@@ -77,7 +78,7 @@ typedef struct scales {
   int64_t step;
 } scales;
 
-/* Of a cache of floats, which are just of another type than the query, it is 1. */
+/* 1 for a cache of floats, which only have another type than the query. */
 static scales scales_of(const ox_kernel_ctx *c, uint32_t input, int64_t b, int64_t h) {
   static const float one = 1;
   if (gqa_is_real(((const gqa_prep *)c->prep)->cache)) return (scales){&one, 0};
@@ -140,7 +141,8 @@ static void keep_past(const ox_kernel_ctx *c, const stream *x, int64_t b, int64_
   }
 }
 
-/* New row |i|: to where attention reads it, and to the present if it stays. What was quantized is read as such. */
+/* Writes new row |i| to where attention reads it, and to the present if it stays there. Attention reads quantized rows
+ * dequantized. */
 static ox_status *add_row(const ox_kernel_ctx *c, const stream *x, int64_t b, int64_t h, const gqa_lens *n, int64_t i) {
   const gqa_prep *p = c->prep;
   uint32_t type = c->in[Q]->dtype;
@@ -149,8 +151,8 @@ static ox_status *add_row(const ox_kernel_ctx *c, const stream *x, int64_t b, in
   float *spare = spare_of(c, b, h);
   char *from = element(&x->fresh, b, h, i), *seen = element(&x->seen, b, h, n->kept + i);
   char *to = p->quantized ? (char *)(spare + 2 * d) : seen;
-  if (x->is_key && p->turned)
-    OX_TRY(turn(c, K_NORM, b, i, from, spare, to));
+  if (x->is_key && p->transformed)
+    OX_TRY(prepare_row(c, K_NORM, b, i, from, spare, to));
   else
     memcpy(to, from, d * ox_attn_item(type));
   if (!p->staged) return NULL;
@@ -183,7 +185,7 @@ static ox_attn_mat cache_mat(const gqa_prep *p, void *data, uint32_t type, int64
   return (ox_attn_mat){data, type, p->s.kv_heads * rows * width, rows * width, width};
 }
 
-/* The columns of the bias that stand for the rows left in the cache, for the heads that share |hk|. */
+/* Copies the columns of the bias for the rows that are in the cache, for the heads that share |hk|. */
 static void select_bias(const ox_kernel_ctx *c, const ox_attn *a, int64_t b, int64_t hk) {
   const gqa_prep *p = c->prep;
   const gqa_run *r = c->shared;
@@ -220,11 +222,11 @@ ox_status *gqa_append(const ox_kernel_ctx *c, const ox_attn *a, int64_t b, int64
     OX_TRY(append_stream(c, &x, b, hk));
   }
   if (r->bias) select_bias(c, a, b, hk);
-  if (!p->turned) return NULL;
+  if (!p->transformed) return NULL;
   int64_t per = s->heads / s->kv_heads;
   ox_attn_mat q = {c->in[Q]->data, type, s->q_len * q_row, s->d, q_row};
   for (int64_t h = hk * per; h < (hk + 1) * per; h++)
     for (int64_t i = 0; i < s->q_len; i++)
-      OX_TRY(turn(c, Q_NORM, b, i, element(&q, b, h, i), spare_of(c, b, hk), element(&a->q, b, h, i)));
+      OX_TRY(prepare_row(c, Q_NORM, b, i, element(&q, b, h, i), spare_of(c, b, hk), element(&a->q, b, h, i)));
   return NULL;
 }

@@ -90,8 +90,8 @@ static int place_in(const ein_term *order, uint8_t label) {
   return order->rank;
 }
 
-/* Rows whose labels form no single dimension in A: those that stop the last ones from being one become batch labels,
- * where enough rows are left for a product, and nothing needs to be copied. |order|: the result's. */
+/* If the row labels do not form a single dimension in A: the outer ones that prevent it become batch labels, if enough
+ * rows are left for a product, so that nothing needs to be copied. |order|: the result's. */
 static void give_to_batch(group *batch, group *rows, const int64_t *size, const ein_view *v, const ein_term *order) {
   enum { ENOUGH = 8 };
   group last = *rows;

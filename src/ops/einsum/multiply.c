@@ -24,7 +24,7 @@ static void add_dim(ein_multiply *m, int64_t dim, int64_t a, int64_t b) {
 
 bool ein_multiply_plan(ox_kernel_ctx *c, ein_multiply *m, const ein_view *a, const ein_view *b, const ein_term *out,
                        const int64_t *size) {
-  enum { LEAST_RUN = 16, LEAST_BY_ONE = 64 /* of short ones a product makes more at a time */ };
+  enum { LEAST_RUN = 16, LEAST_BY_ONE = 64 /* shorter runs are faster by a matrix product */ };
   m->mul = ox_binary_select(c->isa)->fn[OX_BIN_MUL][c->in[0]->dtype];
   if (sums(a, b, out) || !m->mul) return false;
   m->count = 1;

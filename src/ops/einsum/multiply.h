@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/einsum/multiply.h - two operands of which nothing is summed: their elements are multiplied. */
+ * ops/einsum/multiply.h - two operands without summed labels: an element-wise product with broadcasting. */
 #ifndef OX_OPS_EINSUM_MULTIPLY_H
 #define OX_OPS_EINSUM_MULTIPLY_H
 
 #include "kern/binary/binary.h"
 #include "ops/einsum/contract.h"
 
-/* Dimensions of the result, innermost first, neighbours merged. */
+/* Dimensions of the result, innermost first, adjacent ones merged. */
 typedef struct ein_multiply {
   int rank;
   int64_t dim[OX_MAX_RANK], a[OX_MAX_RANK], b[OX_MAX_RANK]; /* and strides of the operands */

@@ -26,7 +26,7 @@ static size_t room(size_t *shared, int64_t count, size_t elem) {
   return at;
 }
 
-/* Kept labels |kept| lie in order, one behind the other; |out| wants them otherwise. */
+/* Plans the copy from the order of the labels |kept|, which are dense, to that of |out|. */
 static void plan_order(ein_sum *s, const ein_term *kept, const ein_term *out, const int64_t *size) {
   int64_t stride[EIN_LABELS] = {0}, step = 1;
   for (int d = kept->rank - 1; d >= 0; d--) stride[kept->label[d]] = step, step *= size[kept->label[d]];

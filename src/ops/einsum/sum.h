@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/einsum/sum.h - one operand whose labels are put in order, or summed: a copy where a label comes twice (its
- * diagonal), a fold, a copy where the result is in another order. */
+ * ops/einsum/sum.h - one operand, whose labels are reordered or summed, in up to three steps: a copy of the diagonal
+ * if a label occurs twice, a reduction, a copy if the result has another order. */
 #ifndef OX_OPS_EINSUM_SUM_H
 #define OX_OPS_EINSUM_SUM_H
 
@@ -8,7 +8,7 @@
 #include "ops/einsum/contract.h"
 
 typedef struct ein_sum {
-  bool copies, sums, orders; /* what there is to do: a stage for each */
+  bool copies, sums, orders; /* the steps that are needed: a stage for each */
   ein_copy dense, ordered;
   ox_fold_plan fold;
   int64_t per_tile;

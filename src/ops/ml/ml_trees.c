@@ -87,13 +87,13 @@ static void regress_row(const ml_trees *m, const uint8_t *has, double *s) {
     if (t->aggregate == OX_TREE_AVERAGE) s[k] = divide(t, s[k], t->n_trees);
     if (!has[k] && t->aggregate >= OX_TREE_MIN) s[k] = 0;
     if ((int64_t)m->n_base == t->n_targets) s[k] = add(t, s[k], m->base[k]);
-    if (!has[k] && t->n_targets > 1) s[k] = 0; /* base_values count only where some tree spoke */
+    if (!has[k] && t->n_targets > 1) s[k] = 0; /* base_values are added only where some tree gave a score */
   }
-  /* with one target only the probit applies: a softmax of one value would say nothing */
+  /* with one target only the probit applies: a softmax of one value would always be 1 */
   ox_ml_scores_write(s, t->n_targets, m->transform, OX_ML_ONE, s);
 }
 
-/* The index of the winning class of two: the sign, or the probability, of the positive class decides alone. */
+/* The class of a binary classifier, decided by the sign, or the probability, of the positive class's score. */
 static int64_t decide(const ml_trees *m, double positive, ox_ml_second *second) {
   bool complement = m->binary && m->all_positive;
   if (m->binary) *second = complement ? OX_ML_COMPLEMENT : OX_ML_NEGATE;
@@ -114,17 +114,19 @@ static int64_t classify_two(const ml_trees *m, uint8_t *has, double *s) {
   const ox_trees *t = &m->t;
   ox_ml_second second = OX_ML_ONE;
   int64_t n = 2;
-  if (m->n_base == 2 && has[1]) { /* base_values[0] plays no part: both classes share one margin */
+  if (m->n_base == 2 && has[1]) { /* base_values[0] is not used: both classes share one margin */
     s[1] = add(t, m->base[1], s[0]), s[0] = -s[1];
   } else if (m->n_base == 2) {
     s[0] = add(t, s[0], m->base[0]);
   } else {
-    if (m->n_base == 1) s[0] = add(t, s[0], m->base[0]);
-    else second = OX_ML_NEGATE;
+    if (m->n_base == 1)
+      s[0] = add(t, s[0], m->base[0]);
+    else
+      second = OX_ML_NEGATE;
     n = has[1] ? 2 : 1;
   }
   int64_t label = decide(m, has[1] ? s[1] : has[0] ? s[0] : 0, &second);
-  for (int64_t k = 0; k < n && n > 1; k++) s[k] = has[k] ? s[k] : 0; /* no tree spoke for that class */
+  for (int64_t k = 0; k < n && n > 1; k++) s[k] = has[k] ? s[k] : 0; /* no tree gave a score for that class */
   ox_ml_scores_write(s, n, m->transform, second, s);
   return label;
 }

@@ -7,7 +7,7 @@
 enum { TILES_AT_RUN = 16 }; /* when the amount of work is not known in prepare */
 
 typedef struct deferred_state { /* c->prep */
-  int64_t n_tiles;              /* of the stage that works */
+  int64_t n_tiles;              /* tiles of the stage that does the work */
   bool at_run;                  /* the plan is built in each run, in c->shared */
 } deferred_state;
 
@@ -56,7 +56,7 @@ static ox_status *build_at_run(const ox_kernel_ctx *c, const ox_deferred_op *op)
   OX_TRY(op->build(c, out, c->shared));
   ox_deferred_head *p = c->shared;
   if (tiles_for(p) > 1) return NULL;
-  int64_t units = p->units; /* little work: done here, nothing is left for the next stage */
+  int64_t units = p->units; /* little work is done here, and nothing by the next stage */
   p->units = 0;
   return op->work(c, p, 0, units);
 }
@@ -73,7 +73,7 @@ ox_status *ox_output_at_run(const ox_kernel_ctx *c, uint32_t i, const ox_shape *
   ox_tensor *t = c->out[i];
   char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
   *out_data = NULL;
-  if (!ox_shape_fits(s)) /* an empty one would pass for made */
+  if (!ox_shape_fits(s)) /* a shape of no elements must be checked, too */
     return ox_fail(OX_LIMIT, "output %u of shape %s is too large", i, ox_shape_text(s, a));
   if (!ox_shape_known(s)) return ox_fail(OX_FAIL, "output %u: shape not known when it should be", i);
   if (ox_shape_known(&t->shape) && (t->data || ox_shape_count(&t->shape) == 0)) {

@@ -38,7 +38,7 @@ static void NAME(write_line_)(const ox_kernel_ctx *c, const dft_plan *p, int64_t
     }
 }
 
-/* Two real lines l and l + 1 in one transform: what they share is taken apart by symmetry. */
+/* Two real lines l and l + 1 in one transform: symmetry separates their spectra. */
 static void NAME(write_pair_)(const ox_kernel_ctx *c, const dft_plan *p, int64_t l, const REAL *re, const REAL *im) {
   const ox_tensor *out = c->out[0];
   for (int k = 0; k < 2; k++) {
@@ -53,7 +53,7 @@ static void NAME(write_pair_)(const ox_kernel_ctx *c, const dft_plan *p, int64_t
   }
 }
 
-/* Lines of about one size, all finite: else the rounding errors of one, or its NaN, would show in the other. */
+/* Are both lines finite and of similar magnitude? Else rounding errors or NaN of one would appear in the other. */
 static bool NAME(alike_)(const REAL *x, const REAL *y, int64_t n) {
   REAL a = 0, b = 0, odd = 0;
   for (int64_t i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/move/scatter_reduce.c - target = add, mul, min or max of target and update, one loop per type.
- * Integers wrap; NaN wins, as in numpy. The sum of bools is "or", their product "and"; complex numbers have no order;
- * the sum of strings is one behind the other, they are in the order of their bytes, and have no product. */
+ * ops/move/scatter_reduce.c - target = add, mul, min or max of target and update, one loop per type. Integers wrap;
+ * NaN is kept, as in numpy. The sum of bools is "or", their product "and"; complex numbers have no order; the sum of
+ * strings is their concatenation, their order is that of their bytes, and they have no product. */
 #include "ops/move/scatter_reduce.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/move/scatter_reduce.h - what ScatterElements and ScatterND do with a target and its update. */
+ * ops/move/scatter_reduce.h - the reductions of ScatterElements and ScatterND. */
 #ifndef OX_OPS_MOVE_SCATTER_REDUCE_H
 #define OX_OPS_MOVE_SCATTER_REDUCE_H
 
@@ -9,7 +9,7 @@
 /* The ctx of functions for strings, which make new ones: in a stage of one tile. */
 typedef struct ox_scatter_strings {
   const ox_kernel_ctx *c;
-  bool failed; /* answer: out of memory */
+  bool failed; /* result: out of memory */
 } ox_scatter_strings;
 
 /* The function for the attribute reduction = |name|; *out_fn is NULL, for overwriting, if |name| is "none" or NULL.

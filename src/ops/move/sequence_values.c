@@ -64,9 +64,9 @@ ox_status *ox_output_set_value(const ox_kernel_ctx *c, uint32_t i, const ox_tens
     *c->out[i] = *copy;
     return NULL;
   }
-  if (c->out[i]->dtype && c->out[i]->dtype != t->dtype) /* items need not be what the model says of them */
-    return ox_fail(OX_INVALID_MODEL, "output %u is %s, the value to be put there %s", i, ox_dtype_name(c->out[i]->dtype),
-                   ox_dtype_name(t->dtype));
+  if (c->out[i]->dtype && c->out[i]->dtype != t->dtype) /* items may have another type than the model declares */
+    return ox_fail(OX_INVALID_MODEL, "output %u is %s, the value to be put there %s", i,
+                   ox_dtype_name(c->out[i]->dtype), ox_dtype_name(t->dtype));
   OX_TRY(ox_output_at_run(c, i, &t->shape, &data));
   if (t->bytes) memcpy(data, t->data, t->bytes);
   return NULL;

@@ -30,7 +30,7 @@ bool recurrent_is_i8(const ox_kernel_ctx *c, ox_shape *r);
 /* Plans for steps of at most |rows| rows; false: too large. */
 bool recurrent_i8_plan(const ox_kernel_ctx *c, const recurrent_dims *d, size_t rows, bool alone, recurrent_i8 *q);
 
-/* As their namesakes in recurrent.h. */
+/* As the functions of the same names in recurrent.h. */
 size_t recurrent_i8_weights_at(const recurrent_i8 *q, const recurrent_dims *d, bool peep, void *base,
                                recurrent_weights *out);
 void recurrent_i8_pack(const ox_kernel_ctx *c, const recurrent_i8 *q, const recurrent_dims *d, size_t dir,

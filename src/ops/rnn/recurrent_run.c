@@ -21,13 +21,13 @@ typedef struct rnn_prep {
   size_t weights_bytes; /* of one direction */
   size_t projected;     /* offset of the projections there: dirs x seq batch x gates hidden floats */
   size_t chunk, chunks; /* batch rows of a tile */
-  size_t at_kept;       /* behind them: what recurrent_i8 keeps, or recurrent_project */
+  size_t at_kept;       /* after them: the memory of recurrent_i8, or of recurrent_project */
   size_t state_bytes;   /* h, c, gates, gathered, reset, h in bytes in the scratch, before the products' */
 } rnn_prep;
 
-/* Batch rows of one tile: enough to share the weights, few enough to go parallel: from eight on they go in two where
- * the weights (NEAR of them) stay in each processor's cache. Rows in bytes share a range, too, which ONNX Runtime finds
- * over all of them. */
+/* Batch rows of one tile: enough to share the weights, few enough for several tiles. From eight rows on there are two
+ * tiles if the weights (NEAR of them, at most) stay in each processor's cache. Quantized rows also share a range, which
+ * ONNX Runtime computes over all of them. */
 enum { CHUNK = 12, MOST_TOGETHER = 2 * CHUNK - 1, MOST_BYTES_TOGETHER = 64, LEAST_APART = 8, NEAR = 1 << 17 };
 
 static size_t rows_together(const rnn_prep *p) {
@@ -40,8 +40,7 @@ static size_t rows_together(const rnn_prep *p) {
 
 static size_t weights_at(const ox_kernel_ctx *c, const rnn_prep *p, void *base, recurrent_weights *out) {
   bool peep = recurrent_in(c, IN_P) != NULL;
-  return p->q.v ? recurrent_i8_weights_at(&p->q, &p->d, peep, base, out)
-                : recurrent_weights_at(&p->d, peep, base, out);
+  return p->q.v ? recurrent_i8_weights_at(&p->q, &p->d, peep, base, out) : recurrent_weights_at(&p->d, peep, base, out);
 }
 
 static ox_status *plan_shared(ox_kernel_ctx *c, rnn_prep *p) {
@@ -84,12 +83,11 @@ static ox_status *plan_products(ox_kernel_ctx *c, rnn_prep *p) {
 }
 
 static ox_status *pack_const(ox_kernel_ctx *c, rnn_prep *p) {
-  return p->q.v ? recurrent_i8_pack_const(c, &p->q, &p->d, &p->packed)
-                : recurrent_pack_const(c, &p->d, &p->packed);
+  return p->q.v ? recurrent_i8_pack_const(c, &p->q, &p->d, &p->packed) : recurrent_pack_const(c, &p->d, &p->packed);
 }
 
-/* Tiles of stage 0: one per direction to pack, then one that prepares what is kept in shared memory: X in bytes, or the
- * state of a projection by Strassen's algorithm. */
+/* Tiles of stage 0: one per direction to pack, then one that prepares shared memory: X in bytes, or the state of a
+ * projection by Strassen's algorithm. */
 static int64_t first_tiles(const rnn_prep *p) {
   return (p->pack ? (int64_t)p->d.dirs : 0) + (p->q.v || p->project.strassen);
 }

@@ -22,7 +22,9 @@ ox_status *ox_beams_init(const ox_control_ctx *c, int64_t most, ox_beams *b) {
   if (!ids || !b->best || !b->n_best || !b->done || !b->top || !b->sum || !b->token || !b->from) return ox_oom();
   for (int64_t r = 0; r < rows; r++) {
     b->best[r].ids = ids + r * most;
-    b->sum[r] = r % b->width ? -1e9f : 0; /* the beams of an entry begin alike: only the first counts at first */
+    b->sum[r] = r % b->width
+                    ? -1e9f
+                    : 0; /* the beams of an entry begin with the same tokens: only the first counts in the first step */
   }
   return NULL;
 }
@@ -51,7 +53,7 @@ static void keep(ox_beams *b, int64_t entry, const int32_t *ids, int64_t length,
   if (length) memcpy(h.ids, ids, (size_t)length * sizeof *ids);
 }
 
-/* Nothing that goes on can become better than the worst of those that ended. */
+/* Can no unfinished beam become better than the worst finished one? */
 static bool is_done(const ox_beams *b, int64_t entry, int64_t length) {
   if (b->n_best[entry] < b->width) return false;
   if (b->early_stopping) return true;
@@ -81,7 +83,7 @@ ox_status *ox_beams_choose(ox_beams *b, const ox_sequences *s, const float *scor
   *done = true;
   for (int64_t e = 0; e < b->batch; e++) {
     for (int64_t r = e * b->width; r < (e + 1) * b->width && b->done[e]; r++)
-      b->sum[r] = 0, b->token[r] = b->pad, b->from[r] = 0; /* as ONNX Runtime: the scores that go out show it */
+      b->sum[r] = 0, b->token[r] = b->pad, b->from[r] = 0; /* as in ONNX Runtime: visible in the output scores */
     if (!b->done[e]) OX_TRY(choose_entry(b, s, e, scores));
     *done = *done && b->done[e];
   }

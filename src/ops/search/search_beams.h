@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/search/search_beams.h - which beams go on, and the best finished sequences of each batch entry. */
+ * ops/search/search_beams.h - selects the beams to continue, and keeps the best finished sequences of each batch
+ * entry. */
 #ifndef OX_OPS_SEARCH_SEARCH_BEAMS_H
 #define OX_OPS_SEARCH_SEARCH_BEAMS_H
 
@@ -26,7 +27,7 @@ typedef struct ox_beams {
   int64_t *n_best;
   bool *done;
   ox_candidate *top; /* 2 * width */
-  /* of every row (batch * width): the sum of log probabilities; the token it goes on with, and which row it was */
+  /* of every row (batch * width): the sum of log probabilities, its next token, and the row that it continues */
   float *sum;
   int32_t *token;
   int64_t *from;
@@ -34,10 +35,10 @@ typedef struct ox_beams {
 
 /* The settings of |b| are given. */
 OX_NODISCARD ox_status *ox_beams_init(const ox_control_ctx *c, int64_t most, ox_beams *b);
-/* Chooses among |scores| (rows * words, sums of log probabilities): sets token, from and sum, keeps sequences that end
- * here. *done: all batch entries are. */
+/* Selects among |scores| (rows * words, sums of log probabilities): sets token, from and sum, and stores sequences that
+ * end here. *done: all batch entries are finished. */
 OX_NODISCARD ox_status *ox_beams_choose(ox_beams *b, const ox_sequences *s, const float *scores, bool *done);
-/* Sequences that have not ended count as they are. */
+/* Stores sequences that have not ended as if they had. */
 void ox_beams_finish(ox_beams *b, const ox_sequences *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/search/search_inputs.h - what the search operators read from their inputs, checked. */
+ * ops/search/search_inputs.h - reads and checks inputs of the search operators. */
 #ifndef OX_OPS_SEARCH_SEARCH_INPUTS_H
 #define OX_OPS_SEARCH_SEARCH_INPUTS_H
 

@@ -19,7 +19,7 @@ int64_t ox_search_vocabulary(const ox_graph *decoder) {
   return s && s->rank == 3 ? s->dim[2] : -1;
 }
 
-/* |t| becomes int32 [rows, n] in new memory; what it had is handed back. */
+/* |t| becomes int32 [rows, n] in new memory; its old memory is released. */
 static ox_status *make_tokens(const ox_search_model *m, int64_t rows, int64_t n, ox_tensor *t) {
   ox_shape shape = ox_shape_of(2, (int64_t[]){rows, n});
   if (t->data) ox_control_drop(m->c, t);
@@ -63,8 +63,8 @@ static ox_status *run_decoder(ox_search_model *m, ox_body *b, const ox_tensor **
   return run_body(m, b, logits);
 }
 
-/* States come out of the last step as the next one takes them; rows are dimension 1 of GPT-2's, which hold keys and
- * values. No last step: the encoder made it, and the states are there. */
+/* The states for the next step are outputs of the last one; rows are dimension 1 of GPT-2's states, which hold keys and
+ * values. Without a last step the encoder made the states, and they are in place. */
 static ox_status *keep_states(ox_search_model *m, const int64_t *from) {
   for (uint32_t i = 0; i < m->n_self && m->last; i++)
     OX_TRY(pick_rows(m, ox_body_output(m->c, m->last, 1 + i), m->kind == OX_MODEL_GPT, from, 1,
@@ -127,7 +127,7 @@ ox_status *ox_search_model_init(ox_search_model *m, const ox_tensor *prompt, con
 
 /* ---- a decoder alone ---- */
 
-/* Padding is not attended to, unless the mask says so, and has position 0. */
+/* Padding is masked, unless the mask input includes it, and has position 0. */
 static ox_status *gpt_inputs(ox_search_model *m, const ox_sequences *s, const ox_tensor *mask) {
   for (int i = 0; i < PAST; i++) OX_TRY(make_tokens(m, m->rows, s->length, &m->in[i]));
   int32_t *ids = m->in[IDS].data, *position = m->in[POSITIONS].data, *seen = m->in[MASK].data;
@@ -157,7 +157,7 @@ static ox_status *gpt_empty_states(ox_search_model *m) {
   return NULL;
 }
 
-/* Beams of one entry have the same mask and position, whichever row they were. */
+/* Beams of one entry have the same mask and position, so these need not be reordered. */
 static ox_status *gpt_next(ox_search_model *m, const ox_sequences *s) {
   ox_tensor old = m->in[MASK], *mask = &m->in[MASK];
   int64_t n = s->length;
@@ -178,7 +178,7 @@ static ox_status *gpt_next(ox_search_model *m, const ox_sequences *s) {
 
 /* ---- with an encoder ---- */
 
-/* Padding on the left is not attended to; a padding token further on may be the end token. */
+/* Padding on the left is masked; later padding tokens are not, as they may be the end token. */
 static ox_status *encoder_mask(const ox_search_model *m, const ox_tensor *prompt, const ox_tensor *given,
                                ox_tensor *mask) {
   int64_t n = prompt->shape.dim[1];
@@ -201,7 +201,7 @@ static ox_status *decoder_tokens(ox_search_model *m, const ox_sequences *s, int6
   return NULL;
 }
 
-/* The encoder's output |from| on becomes the decoder's inputs from |to| on, a row for each beam. */
+/* Outputs of the encoder from |from| on become inputs of the decoder from |to| on, with a row for each beam. */
 static ox_status *take_encoded(ox_search_model *m, uint32_t from, uint32_t to, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     OX_TRY(pick_rows(m, ox_body_output(m->c, m->encoder, from + i), 0, NULL, m->beams, &m->in[to + i]));
@@ -220,7 +220,7 @@ static ox_status *empty_self_states(ox_search_model *m) {
   return NULL;
 }
 
-/* Sequences of an entry's beams begin alike: the encoder gets one row of each entry. */
+/* The beams of an entry begin with the same tokens, so the encoder gets one row of each entry. */
 static ox_status *encoder_tokens(ox_search_model *m, const ox_sequences *s, ox_tensor *t) {
   OX_TRY(make_tokens(m, m->batch, s->length, t));
   for (int64_t b = 0; b < m->batch; b++)

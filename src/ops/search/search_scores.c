@@ -9,7 +9,7 @@
 #include "base/cksize.h"
 #include "base/macros.h"
 
-/* A token that must not come: finite, for sums of scores are compared with each other. */
+/* The score of a forbidden token: finite, as sums of scores are compared with each other. */
 static const float forbidden = -FLT_MAX;
 
 ox_status *ox_sequences_init(const ox_control_ctx *c, int64_t rows, int64_t most, ox_sequences *out) {
@@ -47,7 +47,7 @@ static void penalize_repetition(const ox_score_rules *r, const int32_t *ids, int
     if (is_word(r, ids[i])) r->seen[ids[i]] = 0;
 }
 
-/* No n-gram comes twice: what followed the last n - 1 tokens before must not follow them again. */
+/* Forbids repeated n-grams: tokens that have followed the last n - 1 tokens before. */
 static void forbid_ngrams(const ox_score_rules *r, const int32_t *ids, int64_t n, float *scores) {
   int64_t size = r->no_repeat_ngram_size;
   const int32_t *tail = ids + n - (size - 1);
@@ -66,7 +66,7 @@ static void forbid_range(float *scores, int64_t words, int64_t begin, int64_t en
   for (int64_t i = OX_MAX(begin, 0); i < OX_MIN(end, words); i++) scores[i] = forbidden;
 }
 
-/* Timestamps come in pairs that do not go back; the first one comes early. */
+/* The rules of timestamps: they come in pairs, do not decrease, and the first one is early. */
 static void pace_timestamps(const ox_score_rules *r, const int32_t *ids, int64_t n, float *scores) {
   enum { MOST_INITIAL = 50 };
   const ox_timestamps *t = &r->timestamps;
@@ -84,7 +84,7 @@ static void pace_timestamps(const ox_score_rules *r, const int32_t *ids, int64_t
   if (n == begin) forbid_range(scores, r->words, t->first + MOST_INITIAL + 1, r->words);
 }
 
-/* If a timestamp, whichever, is likelier than any other token, a timestamp it is. */
+/* If the total probability of timestamps is above that of any other token, forbids all other tokens. */
 static void prefer_timestamps(const ox_score_rules *r, float *scores) {
   float most_text = forbidden, most = forbidden;
   double sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/search/search_scores.h - the sequences that a text search has so far, and what becomes of a model's scores for
- * the next token before one is chosen: penalties, bans and masks, in ONNX Runtime's order. */
+ * ops/search/search_scores.h - the sequences of a text search, and the rules applied to the model's scores before
+ * the next token is chosen: penalties, bans and masks, in ONNX Runtime's order. */
 #ifndef OX_OPS_SEARCH_SEARCH_SCORES_H
 #define OX_OPS_SEARCH_SEARCH_SCORES_H
 
@@ -14,7 +14,7 @@ typedef struct ox_sequences {
 
 OX_NODISCARD ox_status *ox_sequences_init(const ox_control_ctx *c, int64_t rows, int64_t most, ox_sequences *out);
 static inline const int32_t *ox_sequence(const ox_sequences *s, int64_t row) { return s->ids + row * s->most; }
-/* Each row becomes what row from[row] was (NULL: stays), and tokens[row]. There is room: length < most. */
+/* Each row becomes a copy of what was row from[row] (NULL: stays), followed by tokens[row]. length < most. */
 void ox_sequences_append(ox_sequences *s, const int64_t *from, const int32_t *tokens);
 
 /* Tokens of Whisper's timestamps (WhisperBeamSearch); -1: none. */

@@ -10,11 +10,11 @@ typedef struct {
   int64_t at;   /* its index in the row */
 } entry;
 
-/* Worse: a smaller key, or the same one further back. */
+/* Worse: a smaller key, or an equal one at a larger index. */
 static inline bool worse(entry a, entry b) { return a.key < b.key || (a.key == b.key && a.at > b.at); }
 
 /* Puts |e| at |i| of a heap of |n|, or below it: worse elements are above better ones. */
-static inline void sink(entry *h, int64_t n, int64_t i, entry e) {
+static inline void sift_down(entry *h, int64_t n, int64_t i, entry e) {
   for (int64_t child; (child = 2 * i + 1) < n; i = child) {
     if (child + 1 < n && worse(h[child + 1], h[child])) child++;
     if (!worse(h[child], e)) break;
@@ -25,7 +25,7 @@ static inline void sink(entry *h, int64_t n, int64_t i, entry e) {
 
 /* Orders |k| elements as a heap. */
 static inline void make_heap(const ox_kernel_ctx *c, entry *h, int64_t k) {
-  for (int64_t j = k / 2 - 1; j >= 0 && !ox_ctx_stopped_each(c, j, 1024); j--) sink(h, k, j, h[j]);
+  for (int64_t j = k / 2 - 1; j >= 0 && !ox_ctx_stopped_each(c, j, 1024); j--) sift_down(h, k, j, h[j]);
 }
 
 /* Element |i| of a row: the first |k| make the heap, then a better one takes the root's place. */
@@ -34,7 +34,7 @@ static inline void offer(const ox_kernel_ctx *c, entry *h, int64_t k, int64_t i,
     h[i] = e;
     if (i == k - 1) make_heap(c, h, k);
   } else if (e.key > h[0].key) {
-    sink(h, k, 0, e);
+    sift_down(h, k, 0, e);
   }
 }
 
