@@ -54,7 +54,7 @@ static bool plan(ox_bconv_plan *head) {
   p->parts = OX_MAX(OX_MIN(OX_CEIL_DIV(WANTED, groups * w->pairs), w->strips), OX_CEIL_DIV(w->strips, MOST_STRIPS));
   w->in_parts = OX_MIN(OX_CEIL_DIV(WANTED, w->strips), w->blocks);
   size_t most = (size_t)OX_CEIL_DIV(w->tiles, w->strips);
-  w->v_floats = ((size_t)w->blocks * most | 1) * OX_BLOCK * POINTS;
+  w->v_floats = ox_wino_v_floats(w);
   p->m_strip = (2 * most | 1) * OX_BLOCK * POINTS;
   p->u = (size_t)OX_MIN(CHUNK, w->blocks) * OX_BLOCK * OX_WINO_PAIR * ROWS;
   size_t m = (size_t)OX_CEIL_DIV(w->strips, p->parts) * p->m_strip;

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/winograd.h - 3x3 convolution of stride 1 or 2 by Winograd's algorithm, on blocks of channels: the steps
- * that an instruction set provides. There are no shuffles: lanes are channels, and transforms add whole vectors.
+ * kern/blocks/winograd.h - convolution by Winograd's algorithm, on blocks of channels: 3x3 windows of stride 1 or 2,
+ * and windows of one row or column. Here are the steps that an instruction set provides. There are no shuffles: lanes
+ * are channels, and transforms add whole vectors.
  *
  * F(m): an input tile of n x n becomes n^2 values V = B^T d B, each of which is multiplied by its own matrix of weights
- * U = G g G^T over the channels; Y = A^T M A are the m x m outputs. With stride 1, n = m + 2, and B^T, G and A^T follow
- * from the interpolation points 0, +-p_i, infinity (winograd_points.h).
+ * U = G g G^T over the channels; Y = A^T M A are the m x m outputs. With stride 1 and r x r taps, n = m + r - 1, and
+ * B^T, G and A^T follow from the interpolation points 0, +-p_i, infinity (winograd_points.h).
+ *
+ * Lines: if the window extends along one axis only, so do tiles: n values V = B^T d make m outputs Y = A^T M. A column
+ * is a line whose positions lie a row apart. A long window is a sum of short ones, m taps apart from each other: the
+ * one at tap m i of a tile's outputs reads the very V of the i-th tile after it, so that V is made once for all of
+ * them.
  *
  * With stride 2 the even inputs meet the outer taps, which is F(2) of two taps: y0 = g0 d0 + g2 d2 = (d0 - d2) g0 +
  * d2 (g0 + g2) and y1 = g0 d2 + g2 d4 = (d4 - d2) g2 + d2 (g0 + g2). The odd ones meet the middle tap untransformed.
@@ -18,20 +24,49 @@
 #include "kern/blocks/bconv.h"
 
 enum {
-  OX_WINO_MAX_M = 4,
-  OX_WINO_MAX_N = OX_WINO_MAX_M + 2,
+  OX_WINO_MAX_M = 6,
+  OX_WINO_MAX_N = 10,
+  OX_WINO_MAX_POINTS = 36,
+  OX_WINO_MAX_TAPS = 256,      /* of a long line */
   OX_WINO_PAIR = 2 * OX_BLOCK, /* output channels that are multiplied together */
   OX_WINO_SPAN = 16            /* tiles of a row that are transformed at a time */
 };
 
-typedef enum ox_wino_kind { OX_WINO_F2, OX_WINO_F4, OX_WINO_F2_STRIDE2, OX_WINO_KINDS } ox_wino_kind;
+typedef enum ox_wino_kind {
+  OX_WINO_F2,
+  OX_WINO_F4,
+  OX_WINO_F2_STRIDE2,
+  OX_WINO_LINE3, /* lines of up to 3 taps, */
+  OX_WINO_LINE5,
+  OX_WINO_LINE7,
+  OX_WINO_LONG_LINE, /* of any number, as windows of 6 */
+  OX_WINO_KINDS
+} ox_wino_kind;
 
-/* Along one axis: outputs of a tile, points, different weights, stride. */
-static inline int ox_wino_m(ox_wino_kind k) { return k == OX_WINO_F4 ? 4 : 2; }
-static inline int ox_wino_n(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 5 : ox_wino_m(k) + 2; }
-static inline int ox_wino_weights(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 4 : ox_wino_m(k) + 2; }
+static inline bool ox_wino_is_line(ox_wino_kind k) { return k >= OX_WINO_LINE3; }
+
+/* Along a row: outputs of a tile, taps of a window, points, different weights, stride. */
+static inline int ox_wino_m(ox_wino_kind k) {
+  return k == OX_WINO_LINE3 || k == OX_WINO_LINE5 ? 6
+         : k == OX_WINO_LONG_LINE                 ? 5
+         : k == OX_WINO_F4 || k == OX_WINO_LINE7  ? 4
+                                                  : 2;
+}
+static inline int ox_wino_taps(ox_wino_kind k) {
+  return k == OX_WINO_LINE5 ? 5 : k == OX_WINO_LINE7 ? 7 : k == OX_WINO_LONG_LINE ? 6 : 3;
+}
+static inline int ox_wino_n(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 5 : ox_wino_m(k) + ox_wino_taps(k) - 1; }
+static inline int ox_wino_weights(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 4 : ox_wino_n(k); }
 static inline int ox_wino_stride(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 2 : 1; }
 static inline int ox_wino_step(ox_wino_kind k) { return ox_wino_m(k) * ox_wino_stride(k); } /* inputs per tile */
+/* Rows of a tile: of outputs, of points, of different weights. */
+static inline int ox_wino_rows_m(ox_wino_kind k) { return ox_wino_is_line(k) ? 1 : ox_wino_m(k); }
+static inline int ox_wino_rows_n(ox_wino_kind k) { return ox_wino_is_line(k) ? 1 : ox_wino_n(k); }
+static inline int ox_wino_rows_weights(ox_wino_kind k) { return ox_wino_is_line(k) ? 1 : ox_wino_weights(k); }
+/* Of a whole tile and window. */
+static inline int ox_wino_tile_points(ox_wino_kind k) { return ox_wino_rows_n(k) * ox_wino_n(k); }
+static inline int ox_wino_tile_weights(ox_wino_kind k) { return ox_wino_rows_weights(k) * ox_wino_weights(k); }
+static inline int ox_wino_window_taps(ox_wino_kind k) { return ox_wino_is_line(k) ? ox_wino_taps(k) : 9; }
 
 /* Up to OX_WINO_SPAN tiles side by side in one image. */
 typedef struct ox_wino_span {
@@ -50,9 +85,9 @@ typedef struct ox_wino_image {
   int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
 } ox_wino_image;
 
-/* A strip: tiles that are multiplied together. V: [n * n][blocks][tiles][16]; M: [n * n][tiles][width]. */
+/* A strip: tiles that are multiplied together. V: [points][blocks][inputs][16]; M: [points][tiles][width]. */
 typedef struct ox_wino_strip {
-  size_t tiles;
+  size_t tiles, inputs;    /* inputs: tiles of V; a long line's outputs read some more */
   size_t v_point, m_point; /* floats from point to point */
 } ox_wino_strip;
 
@@ -87,7 +122,7 @@ typedef struct ox_wino_out {
                          * NULL: read through |lender|, from filter |first_filter| on */
   const ox_conv_args *lender;
   int64_t first_filter;
-  size_t ic;
+  size_t ic, taps; /* taps: of a filter, 9 or those of the line */
   const ox_act *act;
   float lo, hi;       /* clamp */
   const float *slope; /* of the block's channels, or NULL */
@@ -97,7 +132,7 @@ typedef struct ox_wino_out {
 typedef struct ox_wino_steps {
   void (*in)(const ox_wino_in *t);
   void (*out)(const ox_wino_out *t);
-  /* U of one input channel of |width| filters f[tap][width]. */
+  /* U of one input channel of |width| filters f[tap][width]; a line's window has ox_wino_taps() of them. */
   void (*filter)(const float *f, size_t width, float *u, size_t u_point);
   /* U of |ic| input channels, f[ic][tap][width], at the points of one row, u[ic][point][width]. Computed in floats, for
    * forms that compute U in every run; NULL: there are none. */
@@ -115,16 +150,35 @@ typedef struct ox_wino_variant {
 const ox_wino_variant *ox_wino_select(ox_isa have);
 
 /* Columns of the scratch rows: an odd number, so that rows lie in different cache sets. */
-#define OX_WINO_COLUMNS(k) (OX_WINO_SPAN * ox_wino_step(k) + 3)
+#define OX_WINO_COLUMNS(k) (((OX_WINO_SPAN - 1) * ox_wino_step(k) + ox_wino_n(k)) | 1)
 static inline size_t ox_wino_rows_floats(ox_wino_kind k) {
-  return (size_t)(ox_wino_n(k) * OX_WINO_COLUMNS(k) * OX_BLOCK);
+  return (size_t)(ox_wino_rows_n(k) * OX_WINO_COLUMNS(k) * OX_BLOCK);
 }
+
+/* What a kind sees of a convolution: |depth| images, which share nothing, of rows (axis 0) and columns (axis 1). Lines
+ * run along axis 1, whichever axis of the convolution they are. */
+typedef struct ox_wino_axis {
+  int64_t in, out, first, dilation; /* first: the coordinate that the first output's first tap reads */
+  int64_t x_step, y_step;           /* floats from position to position */
+} ox_wino_axis;
+typedef struct ox_wino_view {
+  int64_t depth;
+  ox_wino_axis axis[2];
+  int64_t taps, windows; /* of a filter; short windows that a filter is a sum of, 1 but for long lines */
+} ox_wino_view;
+/* False: not served. */
+bool ox_wino_view_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_view *out);
 
 /* The functions of a form (bconv.h). */
 size_t ox_wino_weight_floats(const ox_bconv_task *t, ox_wino_kind k);
+/* Short windows that a filter is a sum of. */
+static inline int64_t ox_wino_windows(ox_wino_kind k, int64_t taps) {
+  return k == OX_WINO_LONG_LINE ? OX_MAX(OX_CEIL_DIV(taps - 1, ox_wino_m(k)), 1) : 1;
+}
 /* Floats of U, which the untransformed filters follow. */
 static inline int64_t ox_wino_u_floats(const ox_bconv_task *t, ox_wino_kind k) {
-  return t->g.groups * t->g.ic * OX_ROUND_UP(t->g.oc, OX_BLOCK) * ox_wino_weights(k) * ox_wino_weights(k);
+  return t->g.groups * t->g.ic * OX_ROUND_UP(t->g.oc, OX_BLOCK) * ox_wino_windows(k, ox_conv_taps(&t->g)) *
+         ox_wino_tile_weights(k);
 }
 int64_t ox_wino_weight_units(const ox_bconv_task *t);
 int64_t ox_wino_unit_filter(const ox_bconv_task *t, int64_t u);
@@ -138,17 +192,17 @@ typedef struct ox_wino_plan {
   ox_bconv_plan head;
   const ox_wino_variant *v;
   ox_wino_kind kind;
+  ox_wino_view view;
   int64_t blocks, pairs;       /* per group: input channels / 16, output channels / 32 */
   int64_t woven[2];            /* interleaved images along each axis */
   int64_t across, down;        /* tiles of an image */
   int64_t tiles, strips;       /* of all images of a group */
+  int64_t per_line;            /* strips of a line, where strips must not cross lines; else 0 */
   bool shared;                 /* inputs are transformed by a stage of their own */
   int64_t in_parts, out_parts; /* then: parts that a strip's blocks and pairs are divided into */
   size_t v_floats;             /* V of a strip */
 } ox_wino_plan;
 
-/* The distance of taps along |axis| of OX_CONV_AXES. */
-static inline int64_t ox_wino_dilation(const ox_conv_geom *g, int axis) { return g->tap[axis][1] - g->tap[axis][0]; }
 double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k);
 /* The work of |k| for a task, on one core. False: not supported. */
 typedef struct ox_wino_work {
@@ -158,6 +212,8 @@ bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out);
 bool ox_wino_plan_init(ox_bconv_plan *p, ox_wino_kind k);
 /* Sets the counts of |p| that do not depend on how the work is divided. */
 bool ox_wino_plan_counts(ox_wino_plan *p, ox_wino_kind k);
+/* V of the largest strip, once strips are cut. */
+size_t ox_wino_v_floats(const ox_wino_plan *p);
 void ox_wino_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                  void *scratch);
 /* V of blocks [block0, block1) of strip |s|; rows: scratch. */

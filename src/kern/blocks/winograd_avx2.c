@@ -10,4 +10,6 @@
 #define WINO_F2_NS 35
 #define WINO_F4_NS 85
 #define WINO_F2_STRIDE2_NS 70
+#define WINO_LINE8_NS 20
+#define WINO_LINE10_NS 26
 #include "kern/blocks/winograd_body.h"

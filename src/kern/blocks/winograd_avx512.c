@@ -10,4 +10,6 @@
 #define WINO_F2_NS 16
 #define WINO_F4_NS 41
 #define WINO_F2_STRIDE2_NS 35
+#define WINO_LINE8_NS 9
+#define WINO_LINE10_NS 12
 #include "kern/blocks/winograd_body.h"

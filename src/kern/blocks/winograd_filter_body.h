@@ -4,36 +4,39 @@
 
 typedef double lanes[OX_BLOCK];
 
-/* G g along one axis: o[point] of the three taps. */
+/* G g along one axis: o[point] of the taps. */
 OX_INLINE void filter_axis(ox_wino_kind k, lanes *taps, size_t step, lanes *o) {
-  const double *a = taps[0], *b = taps[step], *c = taps[2 * step];
   if (k == OX_WINO_F2_STRIDE2) {
+    const double *a = taps[0], *b = taps[step], *c = taps[2 * step];
     for (int l = 0; l < OX_BLOCK; l++) o[0][l] = a[l], o[1][l] = a[l] + c[l], o[2][l] = c[l], o[3][l] = b[l];
     return;
   }
-  const int m = ox_wino_m(k);
-  const ox_wino_points *pt = ox_wino_points_of(m);
+  const int n = ox_wino_n(k), r = ox_wino_taps(k);
+  const ox_wino_points *pt = ox_wino_points_of(n);
+  const double *last = taps[(size_t)(r - 1) * step];
   double first = 1 / (double)pt->q[0];
-  for (int l = 0; l < OX_BLOCK; l++) o[0][l] = a[l] * first, o[m + 1][l] = c[l];
-  OX_UNROLL for (int i = 0; i < m / 2; i++) {
-    double p = (double)pt->p[i], scale = 1 / ox_wino_norm(m, i);
-    for (int l = 0; l < OX_BLOCK; l++) {
-      double even = (a[l] + c[l] * (p * p)) * scale, odd = b[l] * (p * scale);
-      o[2 * i + 1][l] = even + odd, o[2 * i + 2][l] = even - odd;
+  for (int l = 0; l < OX_BLOCK; l++) o[0][l] = taps[0][l] * first, o[n - 1][l] = last[l];
+  for (int i = 0; i < n / 2 - 1; i++) {
+    double p = (double)pt->p[i], power = 1 / ox_wino_norm(n, i), odd[OX_BLOCK] = {0}, *even = o[2 * i + 1];
+    for (int l = 0; l < OX_BLOCK; l++) even[l] = 0;
+    for (int t = 0; t < r; t++, power *= p) {
+      double *sum = t % 2 ? odd : even;
+      for (int l = 0; l < OX_BLOCK; l++) sum[l] += taps[(size_t)t * step][l] * power;
     }
+    for (int l = 0; l < OX_BLOCK; l++) o[2 * i + 2][l] = even[l] - odd[l], even[l] += odd[l];
   }
 }
 
-/* One input channel of |width| filters: |f| is [9][width], u[point][width]. */
+/* One input channel of |width| filters: |f| is [taps][width], u[point][width]. */
 OX_INLINE void filter_as(ox_wino_kind kind, const float *f, size_t width, float *u, size_t u_point) {
-  const int n = ox_wino_weights(kind);
+  const int n = ox_wino_weights(kind), taps = ox_wino_window_taps(kind), rows = ox_wino_rows_weights(kind);
   for (size_t at = 0; at < width; at += OX_BLOCK) {
     lanes g[9], half[3 * OX_WINO_MAX_N], row[OX_WINO_MAX_N];
-    for (int k = 0; k < 9; k++)
+    for (int k = 0; k < taps; k++)
       for (size_t l = 0; l < OX_BLOCK; l++) g[k][l] = (double)f[(size_t)k * width + at + l];
-    for (int b = 0; b < 3; b++) filter_axis(kind, g + b, 3, half + b * n); /* [tap along the row][point] */
-    for (int r = 0; r < n; r++) {
-      filter_axis(kind, half + r, (size_t)n, row);
+    for (int b = 0; b < 3 && rows > 1; b++) filter_axis(kind, g + b, 3, half + b * n); /* [tap along the row][point] */
+    for (int r = 0; r < rows; r++) {
+      filter_axis(kind, rows > 1 ? half + r : g, rows > 1 ? (size_t)n : 1, row);
       for (int c = 0; c < n; c++)
         for (size_t l = 0; l < OX_BLOCK; l++) u[(size_t)(r * n + c) * u_point + at + l] = (float)row[c][l];
     }
@@ -45,13 +48,13 @@ OX_INLINE void filter_as(ox_wino_kind kind, const float *f, size_t width, float 
 /* G g at point |i| of an axis without its scale: then the coefficients of G are 1, p and p^2, which are exact. */
 OX_INLINE vf32 unscaled(int m, int i, vf32 a, vf32 b, vf32 c) {
   if (i == 0 || i == m + 1) return i ? c : a;
-  float p = ox_wino_points_of(m)->p[(i - 1) / 2];
+  float p = ox_wino_points_of(m + 2)->p[(i - 1) / 2];
   return vf32_fma(vf32_splat(i % 2 ? p : -p), b, vf32_fma(vf32_splat(p * p), c, a));
 }
 
 OX_INLINE double scale_of(int m, int i) {
-  if (i == 0) return 1 / (double)ox_wino_points_of(m)->q[0];
-  return i == m + 1 ? 1 : 1 / ox_wino_norm(m, (i - 1) / 2);
+  if (i == 0) return 1 / (double)ox_wino_points_of(m + 2)->q[0];
+  return i == m + 1 ? 1 : 1 / ox_wino_norm(m + 2, (i - 1) / 2);
 }
 
 OX_INLINE void filter_row_as(int m, int row, const float *f, size_t ic, size_t width, float *u) {

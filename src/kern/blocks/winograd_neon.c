@@ -10,4 +10,6 @@
 #define WINO_F2_NS 60
 #define WINO_F4_NS 150
 #define WINO_F2_STRIDE2_NS 90
+#define WINO_LINE8_NS 40
+#define WINO_LINE10_NS 50
 #include "kern/blocks/winograd_body.h"

@@ -11,25 +11,73 @@ OX_VARIANTS_SELECT(ox_wino_variant, ox_wino__, ox_wino_select)
 
 /* ---- cost ---- */
 
-static bool serves(const ox_bconv_task *t, ox_wino_kind k) {
+/* The distance between the taps along |axis|, 1 if there is one tap; 0: it is not constant. */
+static int64_t dilation_of(const ox_conv_geom *g, int axis) {
+  if (g->n_taps[axis] == 1) return 1;
+  int64_t d = g->tap[axis][1] - g->tap[axis][0];
+  for (int64_t i = 2; i < g->n_taps[axis]; i++)
+    if (g->tap[axis][i] != g->tap[axis][i - 1] + d) return 0;
+  return d > 0 ? d : 0;
+}
+
+/* Outputs lie where the inputs do. */
+static bool untouched(const ox_conv_geom *g, int axis) {
+  return g->n_taps[axis] == 1 && g->stride[axis] == 1 && g->tap[axis][0] == 0 && g->in[axis] == g->out[axis];
+}
+
+static ox_wino_axis axis_of(const ox_conv_geom *g, int axis, int64_t x_step, int64_t y_step) {
+  return (ox_wino_axis){g->in[axis], g->out[axis], g->tap[axis][0], dilation_of(g, axis), x_step, y_step};
+}
+
+static bool square_view(const ox_conv_geom *g, ox_wino_kind k, ox_wino_view *out) {
+  int64_t row_x, row_y;
+  if (!untouched(g, 0) || !ox_mul_i64_ok(g->in[2], OX_BLOCK, &row_x) || !ox_mul_i64_ok(g->out[2], OX_BLOCK, &row_y))
+    return false;
+  for (int a = 1; a < OX_CONV_AXES; a++)
+    if (g->stride[a] != ox_wino_stride(k) || g->n_taps[a] != 3) return false;
+  *out = (ox_wino_view){
+      g->in[0], {axis_of(g, 1, row_x, row_y), axis_of(g, 2, OX_BLOCK, OX_BLOCK)}, .taps = 9, .windows = 1};
+  return true;
+}
+
+/* The axes outside of the line are images, those within it rows. */
+static bool line_view(const ox_conv_geom *g, ox_wino_kind k, ox_wino_view *out) {
+  static const int64_t least[OX_WINO_KINDS] = {
+      [OX_WINO_LINE3] = 2, [OX_WINO_LINE5] = 4, [OX_WINO_LINE7] = 6, [OX_WINO_LONG_LINE] = 6};
+  int axis = 0;
+  while (axis < OX_CONV_AXES - 1 && untouched(g, axis)) axis++;
+  const int64_t taps = g->n_taps[axis], most = k == OX_WINO_LONG_LINE ? OX_WINO_MAX_TAPS : ox_wino_taps(k);
+  if (taps < least[k] || taps > most || g->stride[axis] != 1) return false;
+  int64_t images = 1, rows = 1, step;
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    int64_t *n = a < axis ? &images : &rows;
+    if (a != axis && (!untouched(g, a) || !ox_mul_i64_ok(*n, g->in[a], n))) return false;
+  }
+  if (!ox_mul_i64_ok(rows, OX_BLOCK, &step)) return false;
+  *out = (ox_wino_view){images,
+                        {{rows, rows, 0, 1, OX_BLOCK, OX_BLOCK}, axis_of(g, axis, step, step)},
+                        .taps = taps,
+                        .windows = ox_wino_windows(k, taps)};
+  return true;
+}
+
+bool ox_wino_view_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_view *out) {
   const ox_conv_geom *g = &t->g;
   if (t->exact || t->x_plain || g->groups < 1 || g->ic < 1 || g->oc < 1) return false;
   if (g->groups > 1 && (g->ic % OX_BLOCK || g->oc % OX_BLOCK)) return false;
-  for (int a = 0; a < OX_CONV_AXES; a++) {
-    if (g->stride[a] != (a ? ox_wino_stride(k) : 1) || g->n_taps[a] != (a ? 3 : 1)) return false;
-    int64_t d = a ? ox_wino_dilation(g, a) : 1;
-    if (d < 1 || (d > 1 && ox_wino_stride(k) > 1)) return false;
-    if (d > 1 && d >= g->in[a]) return false; /* one tap inside: others are faster */
-    for (int64_t i = 1; i < g->n_taps[a]; i++)
-      if (g->tap[a][i] != g->tap[a][i - 1] + d) return false;
+  if (!(ox_wino_is_line(k) ? line_view(g, k, out) : square_view(g, k, out))) return false;
+  for (int a = 0; a < 2; a++) {
+    const ox_wino_axis *x = &out->axis[a];
+    if (x->dilation < 1 || (x->dilation > 1 && ox_wino_stride(k) > 1)) return false;
+    if (x->dilation > 1 && x->dilation >= x->in) return false; /* one tap inside: others are faster */
   }
-  return g->tap[0][0] == 0 && g->in[0] == g->out[0];
+  return true;
 }
 
-/* Images that are woven into one along |axis|, and the tiles of each. */
-static int64_t woven(const ox_conv_geom *g, int axis, int m, int64_t *out_tiles) {
-  int64_t n = OX_MAX(OX_MIN(ox_wino_dilation(g, axis), g->out[axis]), 1);
-  *out_tiles = OX_CEIL_DIV(OX_CEIL_DIV(g->out[axis], n), m);
+/* Images that are woven into one along an axis, and the tiles of each. */
+static int64_t woven(const ox_wino_axis *a, int m, int64_t *out_tiles) {
+  int64_t n = OX_MAX(OX_MIN(a->dilation, a->out), 1);
+  *out_tiles = OX_CEIL_DIV(OX_CEIL_DIV(a->out, n), m);
   return n;
 }
 
@@ -37,43 +85,55 @@ static const double bytes_per_ns = 33; /* of weights from memory, of a core */
 
 bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out) {
   const ox_conv_geom *g = &t->g;
-  if (!serves(t, k)) return false;
-  const int m = ox_wino_m(k), n = ox_wino_n(k);
+  ox_wino_view view;
+  if (!ox_wino_view_of(t, k, &view)) return false;
   const ox_wino_variant *v = ox_wino_select(t->isa);
   double groups = (double)g->groups, ic = (double)OX_CEIL_DIV(g->ic, OX_BLOCK),
          oc = (double)OX_CEIL_DIV(g->oc, OX_BLOCK);
-  int64_t down, across, in_h = woven(g, 1, m, &down), in_w = woven(g, 2, m, &across);
-  double images = (double)g->batch * (double)g->out[0] * (double)in_h * (double)in_w;
-  double tiles = images * (double)down * (double)across;
-  *out = (ox_wino_work){.weights = groups * (double)g->ic * oc * OX_BLOCK, .tiles = tiles};
-  double sums = out->weights * n * n * fmax(tiles, 4) / v->macs_per_ns;
+  int64_t down, across, in_h = woven(&view.axis[0], ox_wino_rows_m(k), &down),
+                        in_w = woven(&view.axis[1], ox_wino_m(k), &across);
+  double lines = (double)g->batch * (double)view.depth * (double)in_h * (double)in_w * (double)down;
+  double tiles = lines * (double)across, more = lines * (double)(view.windows - 1);
+  *out = (ox_wino_work){.weights = groups * (double)g->ic * (double)view.windows * oc * OX_BLOCK, .tiles = tiles};
+  double sums = out->weights * ox_wino_tile_points(k) * fmax(tiles, 4) / v->macs_per_ns;
   if (g->oc % OX_WINO_PAIR && g->oc % OX_WINO_PAIR <= OX_BLOCK) sums += sums / oc / 5; /* an odd block is slower */
-  out->products_ns = sums, out->transforms_ns = groups * tiles * (ic + oc) * v->transform_ns[k];
+  out->products_ns = sums;
+  out->transforms_ns = groups * (tiles * (ic + oc) + more * ic) * v->transform_ns[k];
   return true;
 }
 
 double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k) {
   ox_wino_work w;
   if (!ox_wino_work_of(t, k, &w)) return INFINITY;
-  double bytes = w.weights * ox_wino_weights(k) * ox_wino_weights(k) * 4;
+  double bytes = w.weights * ox_wino_tile_weights(k) * 4;
   return fmax(w.products_ns, bytes / bytes_per_ns) + bytes / 200 + w.transforms_ns + 1000;
 }
 
 /* ---- plan ---- */
 
 enum {
-  LEAST_TILES = 14, /* of a strip: fewer read the weights too often */
-  MOST_TILES = 20,  /* more leave L2 */
-  MOST_SHARED = 32, /* of a strip that several pieces of work read */
-  WANTED = 16       /* pieces of work */
+  LEAST_TILES = 14,   /* of a strip: fewer read the weights too often */
+  MOST_TILES = 20,    /* more leave L2: n x n points, */
+  MOST_OF_LINES = 64, /* n points */
+  MOST_SHARED = 32,   /* of a strip that several pieces of work read */
+  WANTED = 16         /* pieces of work */
 };
 static const double ns_piece_min = 15e3;
 
 ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s, int64_t *out_begin) {
-  *out_begin = p->tiles * s / p->strips;
-  size_t n = (size_t)(p->tiles * (s + 1) / p->strips - *out_begin);
+  int64_t line = p->per_line ? s / p->per_line : 0, part = s - line * p->per_line; /* or all tiles as one line */
+  int64_t tiles = p->per_line ? p->across : p->tiles, parts = p->per_line ? p->per_line : p->strips;
+  int64_t begin = tiles * part / parts;
+  size_t n = (size_t)(tiles * (part + 1) / parts - begin), inputs = n + (size_t)p->view.windows - 1;
+  *out_begin = line * tiles + begin;
   /* odd numbers of cache lines: the points of a tile lie in different sets of the cache */
-  return (ox_wino_strip){n, ((size_t)p->blocks * n | 1) * OX_BLOCK, (2 * n | 1) * OX_BLOCK};
+  return (ox_wino_strip){n, inputs, ((size_t)p->blocks * inputs | 1) * OX_BLOCK, (2 * n | 1) * OX_BLOCK};
+}
+
+/* Cuts all tiles into strips of about |most|; long lines each on its own, since their tiles read the following ones. */
+static void cut(ox_wino_plan *p, int64_t most) {
+  p->per_line = p->view.windows > 1 ? OX_CEIL_DIV(p->across, most) : 0;
+  p->strips = p->per_line ? p->tiles / p->across * p->per_line : OX_CEIL_DIV(p->tiles, most);
 }
 
 /* Strips alone where there are at least half as many as wanted. Else the strips' blocks and pairs are divided too,
@@ -81,14 +141,24 @@ ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s, int64_t *out_be
 static void divide(ox_wino_plan *p) {
   double total = ox_wino_cost_ns(&p->head.task, p->kind) / (double)p->head.task.g.groups;
   int64_t wanted = (int64_t)fmin(fmax(total / ns_piece_min, 1), WANTED);
-  int64_t tiles = OX_MAX(OX_MIN(p->tiles / wanted, MOST_TILES), LEAST_TILES);
-  p->strips = OX_CEIL_DIV(p->tiles, tiles);
+  int64_t most = ox_wino_is_line(p->kind) ? MOST_OF_LINES : MOST_TILES;
+  cut(p, OX_MAX(OX_MIN(p->tiles / wanted, most), LEAST_TILES));
   p->in_parts = p->out_parts = 1;
   p->shared = p->strips * 2 < wanted && p->pairs > 1;
   if (!p->shared) return;
-  p->strips = OX_CEIL_DIV(p->tiles, MOST_SHARED);
+  cut(p, OX_MAX(most, MOST_SHARED));
   int64_t parts = OX_CEIL_DIV(wanted, p->strips);
   p->in_parts = OX_MIN(p->blocks, parts), p->out_parts = OX_MIN(p->pairs, parts);
+}
+
+/* Tiles of the largest strip, and its V. */
+static size_t most_tiles(const ox_wino_plan *p) {
+  return (size_t)(p->per_line ? OX_CEIL_DIV(p->across, p->per_line) : OX_CEIL_DIV(p->tiles, p->strips));
+}
+
+size_t ox_wino_v_floats(const ox_wino_plan *p) {
+  size_t inputs = most_tiles(p) + (size_t)p->view.windows - 1;
+  return ((size_t)p->blocks * inputs | 1) * OX_BLOCK * (size_t)ox_wino_tile_points(p->kind);
 }
 
 static bool sizes_ok(const int64_t *v, int n) {
@@ -101,14 +171,16 @@ static bool sizes_ok(const int64_t *v, int n) {
 bool ox_wino_plan_counts(ox_wino_plan *p, ox_wino_kind k) {
   ox_bconv_plan *head = &p->head;
   const ox_conv_geom *g = &head->task.g;
-  const int64_t m = ox_wino_m(k), points = ox_wino_n(k) * ox_wino_n(k);
-  int64_t x[] = {g->batch, g->groups, g->ic + OX_BLOCK, g->in[0], g->in[1], g->in[2], points};
-  int64_t y[] = {g->batch, g->groups, g->oc + OX_BLOCK, g->out[0], g->out[1] + m, g->out[2] + m, points};
+  if (!ox_wino_view_of(&head->task, k, &p->view)) return false;
+  const ox_wino_axis *a = p->view.axis;
+  const int64_t m = ox_wino_m(k), points = ox_wino_tile_points(k), beside = OX_WINO_MAX_TAPS * OX_WINO_MAX_M;
+  int64_t x[] = {g->batch, g->groups, g->ic + OX_BLOCK, p->view.depth, a[0].in, a[1].in, points};
+  int64_t y[] = {g->batch, g->groups, g->oc + OX_BLOCK, p->view.depth, a[0].out + m, a[1].out + beside, points};
   if (!sizes_ok(x, OX_COUNT(x)) || !sizes_ok(y, OX_COUNT(y)) || !ox_wino_weight_floats(&head->task, k)) return false;
   p->kind = k, p->v = ox_wino_select(head->task.isa);
   p->blocks = OX_CEIL_DIV(g->ic, OX_BLOCK), p->pairs = OX_CEIL_DIV(g->oc, OX_WINO_PAIR);
-  p->woven[0] = woven(g, 1, (int)m, &p->down), p->woven[1] = woven(g, 2, (int)m, &p->across);
-  p->tiles = g->batch * g->out[0] * p->woven[0] * p->woven[1] * p->down * p->across;
+  p->woven[0] = woven(&a[0], ox_wino_rows_m(k), &p->down), p->woven[1] = woven(&a[1], (int)m, &p->across);
+  p->tiles = g->batch * p->view.depth * p->woven[0] * p->woven[1] * p->down * p->across;
   head->n_stages = 1;
   return true;
 }
@@ -116,13 +188,11 @@ bool ox_wino_plan_counts(ox_wino_plan *p, ox_wino_kind k) {
 bool ox_wino_plan_init(ox_bconv_plan *head, ox_wino_kind k) {
   ox_wino_plan *p = (ox_wino_plan *)head;
   const ox_conv_geom *g = &head->task.g;
-  const int64_t points = ox_wino_n(k) * ox_wino_n(k);
   if (!ox_wino_plan_counts(p, k)) return false;
   if (p->tiles == 0) return true;
   divide(p);
-  size_t most = (size_t)OX_CEIL_DIV(p->tiles, p->strips);
-  p->v_floats = ((size_t)p->blocks * most | 1) * OX_BLOCK * (size_t)points;
-  size_t m_floats = (2 * most | 1) * OX_BLOCK * (size_t)points, rows = ox_wino_rows_floats(k);
+  p->v_floats = ox_wino_v_floats(p);
+  size_t m_floats = (2 * most_tiles(p) | 1) * OX_BLOCK * (size_t)ox_wino_tile_points(k), rows = ox_wino_rows_floats(k);
   head->scratch_bytes = (OX_MAX(rows, m_floats) + (p->shared ? 0 : p->v_floats)) * sizeof(float);
   int64_t strips = g->groups * p->strips;
   head->n_tiles[0] = strips;

@@ -3,44 +3,46 @@
  * output channels, the products of all points are formed and transformed back. */
 #include "kern/blocks/winograd.h"
 
-/* Image |r| of those woven into one along |axis|, which starts at *x and *y: rows or columns |x_step| and |y_step|
- * floats apart. Its outputs are r, r + d, ... */
-static void unweave(const ox_conv_geom *g, int axis, int64_t r, int64_t x_step, int64_t y_step, int64_t *x, int64_t *y,
-                    int64_t *in, int64_t *out, int64_t *pad) {
-  int64_t d = ox_wino_dilation(g, axis), first = r + g->tap[axis][0]; /* what the first output's first tap meets */
+/* Image |r| of those woven into one along an axis, which starts at *x and *y. Its outputs are r, r + dilation, ... */
+static void unweave(const ox_wino_axis *a, int64_t r, int64_t *x, int64_t *y, int64_t *in, int64_t *out, int64_t *pad) {
+  int64_t d = a->dilation, first = r + a->first; /* what the first output's first tap meets */
   int64_t at = (first % d + d) % d;
-  *x += at * x_step, *y += r * y_step;
-  *in = g->in[axis] > at ? OX_CEIL_DIV(g->in[axis] - at, d) : 0, *out = OX_CEIL_DIV(g->out[axis] - r, d);
+  *x += at * a->x_step, *y += r * a->y_step;
+  *in = a->in > at ? OX_CEIL_DIV(a->in - at, d) : 0, *out = OX_CEIL_DIV(a->out - r, d);
   *pad = -((first - at) / d);
 }
 
 static ox_wino_image image_at(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t n, int64_t d,
                               int64_t r, int64_t c) {
   const ox_conv_geom *g = &p->head.task.g;
-  int64_t x_row = g->in[2] * OX_BLOCK, y_row = g->out[2] * OX_BLOCK, depth = g->in[0];
-  int64_t x = ((n * g->groups + group) * p->blocks * depth + d) * g->in[1] * x_row;
-  int64_t y = ((n * g->groups + group) * OX_CEIL_DIV(g->oc, OX_BLOCK) * depth + d) * g->out[1] * y_row;
-  ox_wino_image i = {.x_block = depth * g->in[1] * x_row,
-                     .y_block = depth * g->out[1] * y_row,
-                     .x_row = x_row * ox_wino_dilation(g, 1),
-                     .y_row = y_row * ox_wino_dilation(g, 1),
-                     .x_column = OX_BLOCK * ox_wino_dilation(g, 2),
-                     .y_column = OX_BLOCK * ox_wino_dilation(g, 2)};
-  unweave(g, 1, r, x_row, y_row, &x, &y, &i.in_h, &i.out_h, &i.pad_h);
-  unweave(g, 2, c, OX_BLOCK, OX_BLOCK, &x, &y, &i.in_w, &i.out_w, &i.pad_w);
+  const ox_wino_axis *down = &p->view.axis[0], *across = &p->view.axis[1];
+  int64_t depth = p->view.depth, x_plane = down->in * across->in * OX_BLOCK,
+          y_plane = down->out * across->out * OX_BLOCK;
+  int64_t x = ((n * g->groups + group) * p->blocks * depth + d) * x_plane;
+  int64_t y = ((n * g->groups + group) * OX_CEIL_DIV(g->oc, OX_BLOCK) * depth + d) * y_plane;
+  ox_wino_image i = {.x_block = depth * x_plane,
+                     .y_block = depth * y_plane,
+                     .x_row = down->x_step * down->dilation,
+                     .y_row = down->y_step * down->dilation,
+                     .x_column = across->x_step * across->dilation,
+                     .y_column = across->y_step * across->dilation};
+  unweave(down, r, &x, &y, &i.in_h, &i.out_h, &i.pad_h);
+  unweave(across, c, &x, &y, &i.in_w, &i.out_w, &i.pad_w);
   i.x = a->x + x, i.y = a->y + y, i.z = a->z ? a->z + y : NULL;
   return i;
 }
 
-/* Tile |at| of a group and those up to |end| that lie beside it. */
-static ox_wino_span span_at(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t at, int64_t end,
-                            ox_wino_image *image) {
-  int64_t tx = at % p->across, ty = at / p->across % p->down, plane = at / p->across / p->down;
+/* Tile |at| of those of a strip that begins at tile |begin| of a group, and those up to |count| that lie beside it. If
+ * strips keep to one line, tiles past its end belong to it. */
+static ox_wino_span span_at(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t begin, size_t at,
+                            size_t count, ox_wino_image *image) {
+  int64_t tile = begin + (int64_t)at, line = (p->per_line ? begin : tile) / p->across, tx = tile - line * p->across;
+  int64_t ty = line % p->down, plane = line / p->down, left = (int64_t)(count - at);
   int64_t c = plane % p->woven[1], r = plane / p->woven[1] % p->woven[0];
   plane /= p->woven[0] * p->woven[1];
-  *image = image_at(p, a, group, plane / p->head.task.g.in[0], plane % p->head.task.g.in[0], r, c);
-  int64_t count = OX_MIN(OX_MIN(p->across - tx, end - at), OX_WINO_SPAN);
-  return (ox_wino_span){ty * ox_wino_m(p->kind), tx * ox_wino_m(p->kind), count, 0};
+  *image = image_at(p, a, group, plane / p->view.depth, plane % p->view.depth, r, c);
+  int64_t beside = OX_MIN(p->per_line ? left : OX_MIN(p->across - tx, left), OX_WINO_SPAN);
+  return (ox_wino_span){ty * ox_wino_rows_m(p->kind), tx * ox_wino_m(p->kind), beside, at};
 }
 
 void ox_wino_strip_in(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t block0,
@@ -48,9 +50,8 @@ void ox_wino_strip_in(const ox_wino_plan *p, const ox_conv_args *a, int64_t grou
   int64_t begin;
   ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
   ox_wino_image image;
-  for (size_t at = 0; at < strip.tiles;) {
-    ox_wino_span span = span_at(p, a, group, begin + (int64_t)at, begin + (int64_t)strip.tiles, &image);
-    span.at = at;
+  for (size_t at = 0; at < strip.inputs;) {
+    ox_wino_span span = span_at(p, a, group, begin, at, strip.inputs, &image);
     p->v->steps[p->kind].in(&(ox_wino_in){&image, &strip, span, block0, block1, v, rows});
     at += (size_t)span.count;
   }
@@ -65,11 +66,11 @@ void ox_wino_strip_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t gro
   ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
   ox_wino_image image;
   ox_wino_out out = {
-      .image = &image, .strip = &strip, .m = m, .width = width, .ic = (size_t)g->ic, .lender = a, .act = act};
+      .image = &image, .strip = &strip, .m = m, .width = width, .ic = (size_t)g->ic, .taps = (size_t)p->view.taps};
+  out.lender = a, out.act = act;
   out.post = ox_bconv_clamp(act, &out.lo, &out.hi);
   for (size_t at = 0; at < strip.tiles; at += (size_t)out.span.count) {
-    out.span = span_at(p, a, group, begin + (int64_t)at, begin + (int64_t)strip.tiles, &image);
-    out.span.at = at;
+    out.span = span_at(p, a, group, begin, at, strip.tiles, &image);
     for (out.at = 0; out.at < width; out.at += OX_BLOCK) {
       int64_t oc = oc0 + (int64_t)out.at;
       out.block = oc / OX_BLOCK, out.filters = filters ? filters + out.at : NULL, out.first_filter = group * g->oc + oc;
@@ -84,17 +85,21 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
                      const float *v, float *m) {
   const ox_conv_geom *g = &p->head.task.g;
   int64_t begin, channels = OX_ROUND_UP(g->oc, OX_BLOCK), oc0 = pair * OX_WINO_PAIR;
-  size_t n = (size_t)ox_wino_n(p->kind), n_u = (size_t)ox_wino_weights(p->kind),
-         width = (size_t)OX_MIN(channels - oc0, OX_WINO_PAIR);
+  size_t n = (size_t)ox_wino_n(p->kind), n_u = (size_t)ox_wino_weights(p->kind), windows = (size_t)p->view.windows,
+         width = (size_t)OX_MIN(channels - oc0, OX_WINO_PAIR), matrix = (size_t)g->ic * width;
   ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
-  const float *u = a->w + (group * channels + oc0) * g->ic * (int64_t)(n_u * n_u);
-  const float *filters = a->w + ox_wino_u_floats(&p->head.task, p->kind) + (group * channels + oc0) * g->ic * 9;
-  ox_wino_mul mul = {.strip = &strip, .v = v, .m = m, .ic = (size_t)g->ic, .width = width, .u_step = width};
-  for (size_t i = 0; i < n * n; i++) { /* the last points along an axis may share their weights */
-    mul.u = u + (OX_MIN(i / n, n_u - 1) * n_u + OX_MIN(i % n, n_u - 1)) * (size_t)g->ic * width;
-    mul.ahead = mul.u + mul.ic * width;
-    p->v->mul(&mul);
-    mul.v += strip.v_point, mul.m += strip.m_point;
+  const int64_t filter0 = (group * channels + oc0) * g->ic;
+  const float *u = a->w + filter0 * p->view.windows * ox_wino_tile_weights(p->kind);
+  const float *filters = a->w + ox_wino_u_floats(&p->head.task, p->kind) + filter0 * p->view.taps;
+  ox_wino_mul mul = {.strip = &strip, .m = m, .ic = (size_t)g->ic, .width = width, .u_step = width};
+  for (int i = 0; i < ox_wino_tile_points(p->kind); i++, mul.m += strip.m_point) {
+    size_t point = (size_t)i; /* the last points along an axis may share their weights */
+    const float *u_point = u + (OX_MIN(point / n, n_u - 1) * n_u + OX_MIN(point % n, n_u - 1)) * windows * matrix;
+    for (size_t w = 0; w < windows; w++) {
+      mul.u = u_point + w * matrix, mul.ahead = mul.u + matrix, mul.add = w > 0;
+      mul.v = v + point * strip.v_point + w * OX_BLOCK;
+      p->v->mul(&mul);
+    }
   }
   ox_wino_strip_out(p, a, group, s, pair, m, p->head.task.lends ? NULL : filters);
 }

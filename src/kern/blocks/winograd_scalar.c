@@ -10,4 +10,6 @@
 #define WINO_F2_NS 400
 #define WINO_F4_NS 1000
 #define WINO_F2_STRIDE2_NS 600
+#define WINO_LINE8_NS 250
+#define WINO_LINE10_NS 350
 #include "kern/blocks/winograd_body.h"
