@@ -58,6 +58,25 @@ static const rg_row rows[] = {
     {G "(float[2, 3] x) => (float[2, 4] y) <" W34 ", float[4] b = {1, 2, 3, 4}> { h = MatMul (x, w) i = Add (h, b) "
        "s = Sigmoid (i) y = Mul (i, s) }",
      "linear-activation", "Linear", 1e-6},
+    /* inputs that are scaled, also behind a Transpose, which then meets the product; with a bias; not by more than one
+     * number, by zero, where the constant adds a dimension, where others read it, or as a dividend */
+    {G "(float[2, 5, 3] x, float[2, 7, 3] z) => (float[2, 5, 7] y) <float s = {0.25}, float[1] t = {4}> { "
+       "a = Mul (s, x) b = Transpose <perm = [0, 2, 1]> (z) c = Div (b, t) y = MatMul (a, c) }",
+     "linear-scaled", "Linear", 1e-6},
+    {G "(float[2, 3] x) => (float[2, 4] y) <" W34 ", float[4] b = {1, 2, 3, 4}, float s = {-2}> { a = Mul (x, s) "
+       "h = MatMul (a, w) y = Add (h, b) }",
+     "linear-scaled", "Linear", 1e-6},
+    {G "(float[2, 3] x) => (float[2, 4] y) <" W34 ", float[3] s = {1, 2, 3}> { a = Mul (x, s) y = MatMul (a, w) }",
+     "!linear-scaled", "Mul MatMul", 1e-6},
+    {G "(float[2, 3] x) => (float[2, 4] y) <" W34 ", float s = {0}> { a = Mul (x, s) y = MatMul (a, w) }",
+     "!linear-scaled", "Mul MatMul", 1e-6},
+    {G "(float[2, 3] x) => (float[1, 2, 4] y) <" W34 ", float[1, 1, 1] s = {2}> { a = Mul (x, s) y = MatMul (a, w) }",
+     "!linear-scaled", "Mul MatMul", 1e-6},
+    {G "(float[2, 3] x) => (float[2, 4] y, float[2, 3] a) <" W34 ", float s = {2}> { a = Mul (x, s) "
+       "y = MatMul (a, w) }",
+     "!linear-scaled", "Mul MatMul", 1e-6},
+    {G "(float[2, 3] x) => (float[2, 4] y) <" W34 ", float s = {2}> { a = Div (s, x) y = MatMul (a, w) }",
+     "!linear-scaled", "Div MatMul", 1e-6},
     /* a scale of the sum is none of the product */
     {G "(float[2, 3] x) => (float[2, 4] y) <" W34 ", float[4] b = {1, 2, 3, 4}, float s = {2}> { h = MatMul (x, w) "
        "i = Add (h, b) y = Mul (i, s) }",

@@ -115,6 +115,47 @@ static ox_status *scale_apply(const ox_rewrite *g, const ox_match *m) {
   return take_over(g, m->node[PRODUCT], m->node[AFTER]);
 }
 
+/* ---- a scale of an input ---- */
+
+enum { SCALE, PRODUCT_OF };
+#define SCALE_IN(slot_pattern, ops, dom)                                                                             \
+  {                                                                                                                  \
+    [SCALE] = {.op = "Mul|Div", .single_use = 1, .in = {OX_ARG(0), OX_CONST(1)}, .commutative = 1}, [PRODUCT_OF] = { \
+      .op = ops,                                                                                                     \
+      .domain = dom,                                                                                                 \
+      .in = slot_pattern,                                                                                            \
+      .types = OX_BIT(OX_F32)                                                                                        \
+    }                                                                                                                \
+  }
+#define SCALED_A \
+  { OX_FROM(SCALE) }
+#define SCALED_B \
+  { OX_ANY, OX_FROM(SCALE) }
+static const ox_pat scaled_a[] = SCALE_IN(SCALED_A, "MatMul", NULL);
+static const ox_pat scaled_b[] = SCALE_IN(SCALED_B, "MatMul", NULL);
+static const ox_pat scaled_a_linear[] = SCALE_IN(SCALED_A, "Linear", onyx);
+static const ox_pat scaled_b_linear[] = SCALE_IN(SCALED_B, "Linear", onyx);
+
+/* A decoder's keys need not be copied for the scale, nor for the Transpose that then meets the product. */
+static int scaled_guard(const ox_rewrite *g, ox_match *m) {
+  double *s = OX_CAPTURE(m, double);
+  ox_id scale = m->node[SCALE];
+  int div = ox_is(g, scale, "Div");
+  if (!ox_const_scalar(g, m->arg[1], s) || !isfinite(*s) || *s == 0) return 0;
+  if (div && ox_in(g, scale, 1) != m->arg[1]) return 0;
+  if (div) *s = 1 / *s;
+  return ox_shape_at(g, m->arg[0])->rank >= ox_const_type(g, m->arg[1])->shape.rank &&
+         ox_op_serves(g, onyx, "Linear", OX_F32);
+}
+
+static ox_status *scaled_apply(const ox_rewrite *g, const ox_match *m) {
+  ox_id product = m->node[PRODUCT_OF];
+  double s = *OX_CAPTURED(m, double) * (double)ox_attr_f(g, product, "alpha", 1);
+  OX_TRY(ox_set_float(g, product, "alpha", (float)s));
+  OX_TRY(ox_set_in(g, product, ox_in(g, product, A) == ox_out(g, m->node[SCALE], 0) ? A : B, m->arg[0]));
+  return ox_linear_become(g, product);
+}
+
 /* ---- transposes in front ---- */
 
 enum { TRANSPOSE, TRANSPOSED };
@@ -165,6 +206,10 @@ static const ox_rule rules[] = {
     LATE("linear-scale", div_plain, scale_guard, scale_apply),
     LATE("linear-scale", mul_linear, scale_guard, scale_apply),
     LATE("linear-scale", div_linear, scale_guard, scale_apply),
+    LATE("linear-scaled", scaled_a, scaled_guard, scaled_apply),
+    LATE("linear-scaled", scaled_b, scaled_guard, scaled_apply),
+    LATE("linear-scaled", scaled_a_linear, scaled_guard, scaled_apply),
+    LATE("linear-scaled", scaled_b_linear, scaled_guard, scaled_apply),
     LATE("linear-transpose", trans_a, trans_guard, trans_a_apply),
     LATE("linear-transpose", trans_b, trans_guard, trans_b_apply),
     LATE("linear-transpose", trans_a_linear, trans_guard, trans_a_apply),
