@@ -69,6 +69,26 @@ static const rg_row rows[] = {
     {HEAD IO "<int64[4] s = {2, -1, 3, 4}, int64[3] t = {2, -1, 12}, float zero = {0}> { " Q K V
              "m = MatMul (q, k) e = Add (m, mask) w = Softmax (e) n = IsNaN (m) p = Where (n, zero, w) " OUT "}",
      "!attention", NULL, 1e-5},
+    /* pixels last; a batch that is repeated; weights that are not turned, or that others read */
+    {HEAD "(float[2, 3, 4, 5] a, float[2, 3, 4, 7] k, float[2, 3, 6, 7] v, float[3, 5, 7] b) => (float[2, 3, 6, 5] y) "
+          "<float r = {0.5}> {"
+          "q = Transpose <perm = [0, 1, 3, 2]> (a) m = MatMul (q, k) d = Mul (m, r) e = Add (d, b) p = Softmax (e) "
+          "t = Transpose <perm = [0, 1, 3, 2]> (p) y = MatMul (v, t) }",
+     "attention-turned", "Transpose Transpose Transpose Attention Transpose", 1e-5},
+    {HEAD "(float[2, 3, 5, 4] q, float[2, 3, 4, 7] k, float[2, 3, 1, 7] v) => (float[2, 3, 1, 5] y) <float r = {0.5}> {"
+          "k2 = Mul (k, r) m = MatMul (q, k2) p = Softmax (m) t = Transpose <perm = [0, 1, 3, 2]> (p) "
+          "y = MatMul (v, t) }",
+     "attention-turned", "Transpose Transpose Attention Transpose", 1e-5},
+    {HEAD "(float[2, 3, 5, 4] q, float[1, 3, 4, 7] k, float[2, 3, 6, 7] v) => (float[2, 3, 6, 5] y) {"
+          "m = MatMul (q, k) p = Softmax (m) t = Transpose <perm = [0, 1, 3, 2]> (p) y = MatMul (v, t) }",
+     "!attention-turned", NULL, 1e-5},
+    {HEAD "(float[2, 3, 7, 4] q, float[2, 3, 4, 7] k, float[2, 3, 7, 7] v) => (float[2, 3, 7, 7] y) {"
+          "m = MatMul (q, k) p = Softmax (m) y = MatMul (v, p) }",
+     "!attention-turned", NULL, 1e-5},
+    {HEAD
+     "(float[2, 3, 5, 4] q, float[2, 3, 4, 7] k, float[2, 3, 6, 7] v) => (float[2, 3, 6, 5] y, float[2, 3, 5, 7] p) "
+     "{ m = MatMul (q, k) p = Softmax (m) t = Transpose <perm = [0, 1, 3, 2]> (p) y = MatMul (v, t) }",
+     "!attention-turned", NULL, 1e-5},
     /* over another axis; probabilities read elsewhere; a mask that is not added; a negative scale */
     {HEAD IO CONSTS "{ " Q K V "m = MatMul (q, k) p = Softmax <axis = 2> (m) " OUT "}", "!attention", NULL, 1e-5},
     {HEAD

@@ -24,7 +24,7 @@ typedef struct found {
   double scale;
   ox_id softmax;
   ox_id weights; /* the node that makes the product's first input: the Softmax, or the Where behind it */
-  ox_id last; /* the Transpose behind the product, or OX_NONE: heads stay split */
+  ox_id last;    /* the Transpose behind the product, or OX_NONE: heads stay split */
 } found;
 
 static int has_perm(const ox_rewrite *g, ox_id node, int a, int b, int c, int d) {
@@ -128,8 +128,8 @@ static int mask_ok(const ox_rewrite *g, ox_id mask, ox_id scores) {
   return last == want ? last != -1 : last < -1 || (last > 1 && want < 0);
 }
 
-/* From the Softmax's input back to Q and K. */
-static int find_scores(const ox_rewrite *g, ox_id v, found *f) {
+/* From the Softmax's input |v| back to Q, and to the product Q K^T, or OX_NONE. */
+static ox_id find_scores(const ox_rewrite *g, ox_id v, found *f) {
   ox_id add = ox_up1(g, v, "Add"), product = OX_NONE;
   f->mask = OX_NONE, f->scale = 1;
   for (uint32_t i = 0; i < 2 && product == OX_NONE; i++) {
@@ -140,9 +140,8 @@ static int find_scores(const ox_rewrite *g, ox_id v, found *f) {
     f->mask = ox_in(g, add, 1 - i);
     if (product != OX_NONE && !mask_ok(g, f->mask, scores)) product = OX_NONE;
   }
-  if (product == OX_NONE) return 0;
-  f->q = follow(g, unscale(g, ox_in(g, product, 0), &f->scale));
-  return f->q.concat == OX_NONE && follow_key(g, ox_in(g, product, 1), &f->scale, &f->k);
+  if (product != OX_NONE) f->q = follow(g, unscale(g, ox_in(g, product, 0), &f->scale));
+  return product;
 }
 
 /* The cache is only handed over whole: K and V both, and unsplit heads. */
@@ -168,17 +167,24 @@ static ox_id softmax_of(const ox_rewrite *g, ox_id v) {
   return ox_const_near(g, ox_in(g, where, 1), 0) ? ox_up(g, w, "Softmax") : OX_NONE;
 }
 
-static int find(const ox_rewrite *g, ox_id root, found *f) {
-  ox_id y = ox_out(g, root, 0);
-  f->weights = ox_producer(g, ox_in(g, root, 0));
-  f->softmax = softmax_of(g, ox_in(g, root, 0));
+/* The Softmax of rows that makes the weights |w| of the product |root|. */
+static int find_softmax(const ox_rewrite *g, ox_id root, ox_id w, found *f) {
+  f->weights = ox_producer(g, w);
+  f->softmax = softmax_of(g, w);
   if (f->softmax == OX_NONE) return 0;
   int64_t axis = ox_attr_i(g, f->softmax, "axis", ox_opset_of(g, "") < 13 ? 1 : -1);
-  if ((axis != -1 && axis != 3) || ox_shape_at(g, y)->rank != 4) return 0;
+  return (axis == -1 || axis == 3) && ox_shape_at(g, ox_out(g, root, 0))->rank == 4;
+}
+
+static int find(const ox_rewrite *g, ox_id root, found *f) {
+  ox_id y = ox_out(g, root, 0);
+  if (!find_softmax(g, root, ox_in(g, root, 0), f)) return 0;
   f->v = follow(g, ox_in(g, root, 1));
   f->last = ox_only_user(g, y);
   if (!ox_is(g, f->last, "Transpose") || !has_perm(g, f->last, 0, 2, 1, 3)) f->last = OX_NONE;
-  return find_scores(g, ox_in(g, f->softmax, 0), f) && layout_ok(g, f);
+  ox_id scores = find_scores(g, ox_in(g, f->softmax, 0), f);
+  return scores != OX_NONE && f->q.concat == OX_NONE && follow_key(g, ox_in(g, scores, 1), &f->scale, &f->k) &&
+         layout_ok(g, f);
 }
 
 static const ox_pat product[] = {{.op = "MatMul", .types = OX_BIT(OX_F32)}};
@@ -253,5 +259,53 @@ static ox_status *apply(const ox_rewrite *g, const ox_match *m) {
   return ox_remove_unused(g, f->weights);
 }
 
-static const ox_rule rules[] = {{OX_RULE("attention", OX_OPTIMIZE_EXTENDED, product, guard, apply)}};
+/* ---- pixels last: V softmax(scale * Q^T K + mask)^T, as behind convolutions ---- */
+
+static int find_turned(const ox_rewrite *g, ox_id root, found *f) {
+  ox_id turn = ox_up1(g, ox_in(g, root, 1), "Transpose");
+  if (!has_perm(g, turn, 0, 1, 3, 2) || !find_softmax(g, root, ox_in(g, turn, 0), f)) return 0;
+  ox_id scores = find_scores(g, ox_in(g, f->softmax, 0), f);
+  if (scores == OX_NONE) return 0;
+  f->k.bhsd = unscale(g, ox_in(g, scores, 1), &f->scale), f->v.bhsd = ox_in(g, root, 0);
+  const ox_shape *q = ox_shape_at(g, f->q.bhsd), *k = ox_shape_at(g, f->k.bhsd), *v = ox_shape_at(g, f->v.bhsd);
+  if (q->rank != 4 || k->rank != 4 || v->rank != 4 || q->dim[3] < 1 || v->dim[2] < 1) return 0;
+  for (int i = 0; i < 2; i++)
+    if (!equal_dims(q, i, k, i) || !equal_dims(q, i, v, i)) return 0;
+  return q->dim[1] > 0 && equal_dims(q, 3, k, 2) && equal_dims(k, 3, v, 3);
+}
+
+static int guard_turned(const ox_rewrite *g, ox_match *m) {
+  return find_turned(g, m->node[0], OX_CAPTURE(m, found)) && ox_op_serves(g, onyx, "Attention", OX_F32);
+}
+
+static const int64_t swap_last[4] = {0, 1, 3, 2};
+
+static ox_status *swapped(const ox_rewrite *g, ox_id v, ox_id *out) {
+  ox_id node;
+  OX_TRY(g->api->add_value(g, NULL, NULL, out));
+  OX_TRY(g->api->add_node(g, NULL, "Transpose", "", &v, 1, out, 1, &node));
+  OX_TRY(ox_set_ints(g, node, "perm", swap_last, 4));
+  return g->api->infer(g, node);
+}
+
+/* Rows of a few channels are turned instead of the weights, which are never stored. */
+static ox_status *apply_turned(const ox_rewrite *g, const ox_match *m) {
+  const found *f = OX_CAPTURED(m, found);
+  ox_id root = m->node[0], in[4] = {f->q.bhsd, OX_NONE, OX_NONE, f->mask}, out, node, turn;
+  turn = ox_producer(g, ox_in(g, root, 1));
+  OX_TRY(swapped(g, f->k.bhsd, &in[1]));
+  OX_TRY(swapped(g, f->v.bhsd, &in[2]));
+  OX_TRY(g->api->add_value(g, NULL, NULL, &out));
+  OX_TRY(g->api->add_node(g, onyx, "Attention", ox_name_of(g, root), in, f->mask == OX_NONE ? 3 : 4, &out, 1, &node));
+  OX_TRY(ox_set_float(g, node, "scale", (float)f->scale));
+  OX_TRY(g->api->infer(g, node));
+  OX_TRY(ox_remake(g, root, NULL, "Transpose", &out, 1));
+  OX_TRY(ox_set_ints(g, root, "perm", swap_last, 4));
+  return ox_remove_unused(g, turn);
+}
+
+static const ox_rule rules[] = {
+    {OX_RULE("attention", OX_OPTIMIZE_EXTENDED, product, guard, apply)},
+    {OX_RULE("attention-turned", OX_OPTIMIZE_EXTENDED, product, guard_turned, apply_turned)},
+};
 const ox_rule_set ox_cpu_rules_attention_fuse = OX_OWNED_RULE_SET("cpu", rules);
