@@ -3,10 +3,18 @@
 #include <string.h>
 
 #include "base/cksize.h"
+#include "graph/grow32.h"
 #include "graph/registry.h"
 #include "opt/opt.h"
 
 enum { SMALL = 64 << 10, LARGE = 1 << 20 };
+
+/* Memory of a result that |n_values| constants share; of none: for a later result. */
+typedef struct room {
+  void *data;
+  size_t bytes;
+  uint32_t n_values;
+} room;
 
 typedef struct fold {
   const ox_opt_options *o;
@@ -14,6 +22,8 @@ typedef struct fold {
   bool early;
   size_t *budget;
   uint32_t *n_folded, *n_held;
+  room *rooms; /* of results that take SMALL bytes or more */
+  uint32_t n_rooms, rooms_cap;
 } fold;
 
 /* The bytes that the outputs would take; false if they are unknown and the inputs are not small either. */
@@ -77,9 +87,52 @@ static void give_back_pages(const ox_graph *g, const ox_node *n) {
   }
 }
 
-/* |outs| has room for every output of the node. */
-static ox_status *fold_node(fold *f, ox_graph *g, ox_id id, size_t cost, ox_tensor *outs) {
+/* ---- memory of results that only folded nodes read: chains of large ones take as much as a few of them ---- */
+
+static room *room_at(fold *f, const void *data) {
+  for (uint32_t i = f->n_rooms; data && i-- > 0;)
+    if (f->rooms[i].data == data) return &f->rooms[i];
+  return NULL;
+}
+
+/* Lets the evaluator use the smallest free room for a single output. */
+static void offer_room(const fold *f, const ox_graph *g, const ox_node *n, ox_tensor *out) {
+  const ox_type *t = n->n_out == 1 ? &g->values[n->out[0]].type : NULL;
+  const room *best = NULL;
+  size_t bytes;
+  if (!t || !t->dtype || t->dtype == OX_STRING || !ox_shape_known(&t->shape)) return;
+  if (!ox_dtype_bytes(t->dtype, ox_shape_count(&t->shape), &bytes) || bytes < SMALL) return;
+  for (const room *r = f->rooms; r < f->rooms + f->n_rooms; r++)
+    if (!r->n_values && r->bytes >= bytes && r->bytes / 2 <= bytes && (!best || r->bytes < best->bytes)) best = r;
+  if (best) out->data = best->data, out->bytes = best->bytes;
+}
+
+/* |place|: what the model's arena held before the result was made. Other memory is not ours to write to. */
+static ox_status *note_result(fold *f, ox_graph *g, ox_arena_place place, const ox_tensor *t) {
+  room *r = room_at(f, t->data);
+  if (r) r->n_values++;
+  if (r || t->bytes < SMALL || t->dtype == OX_STRING || !ox_arena_holds(&g->model->arena, place, t->data)) return NULL;
+  if (!ox_grow32(g->model->alloc, (void **)&f->rooms, &f->rooms_cap, f->n_rooms, sizeof *f->rooms)) return ox_oom();
+  f->rooms[f->n_rooms++] = (room){t->data, t->bytes, 1};
+  return NULL;
+}
+
+static void give_up(fold *f, ox_graph *g, ox_id v) {
+  const ox_graph_value *value = v == OX_NONE ? NULL : &g->values[v];
+  if (!value || value->dead || !value->init || value->is_output || ox_graph_use_count(g, v)) return;
+  room *r = room_at(f, value->init->data);
+  if (!r) return;
+  ox_graph_drop_value(g, v);
+  r->n_values--;
+}
+
+/* |outs| has room for every output of the node, |in| for every input. */
+static ox_status *fold_node(fold *f, ox_graph *g, ox_id id, size_t cost, ox_tensor *outs, ox_id *in) {
   const ox_node *n = &g->nodes[id];
+  const uint32_t n_in = n->n_in;
+  const ox_arena_place place = ox_arena_here(&g->model->arena);
+  memcpy(in, n->in, n_in * sizeof *in);
+  offer_room(f, g, n, outs);
   ox_status *st = f->o->eval(f->o->eval_ctx, g, id, outs);
   if (g->model->watch && ox_status_code(st) == OX_CANCELLED) return st;
   if (ox_status_code(st) == OX_OUT_OF_MEMORY) return ox_status_note(st, "folding node '%s' (%s)", n->name, n->op);
@@ -92,9 +145,12 @@ static ox_status *fold_node(fold *f, ox_graph *g, ox_id id, size_t cost, ox_tens
   give_back_pages(g, n);
   for (uint32_t i = 0; i < n->n_out; i++) {
     ox_id v = g->nodes[id].out[i];
-    if (v != OX_NONE) OX_TRY(ox_graph_make_const(g, v, &outs[i]));
+    if (v == OX_NONE) continue;
+    OX_TRY(note_result(f, g, place, &outs[i]));
+    OX_TRY(ox_graph_make_const(g, v, &outs[i]));
   }
   ox_graph_remove_node(g, id);
+  for (uint32_t i = 0; i < n_in; i++) give_up(f, g, in[i]);
   *f->budget -= OX_MIN(cost, *f->budget);
   ++*f->n_folded;
   return NULL;
@@ -110,7 +166,8 @@ static ox_status *fold_all(fold *f, ox_graph *g, const ox_id *order, uint32_t n)
     if (!foldable(f, g, &g->nodes[order[i]], &cost)) continue;
     ox_arena_reset(&arena);
     ox_tensor *outs = OX_ARENA_ARRAY(&arena, ox_tensor, g->nodes[order[i]].n_out);
-    st = outs ? fold_node(f, g, order[i], cost, outs) : ox_oom();
+    ox_id *in = OX_ARENA_ARRAY(&arena, ox_id, g->nodes[order[i]].n_in);
+    st = outs && in ? fold_node(f, g, order[i], cost, outs, in) : ox_oom();
   }
   ox_arena_deinit(&arena);
   return st;
@@ -118,7 +175,7 @@ static ox_status *fold_all(fold *f, ox_graph *g, const ox_id *order, uint32_t n)
 
 ox_status *ox_fold_graph(ox_graph *g, const ox_opt_options *o, uint16_t owner, bool early, size_t *budget,
                          uint32_t *n_folded, uint32_t *n_held) {
-  fold f = {o, owner, early, budget, n_folded, n_held};
+  fold f = {o, owner, early, budget, n_folded, n_held, NULL, 0, 0};
   ox_id *order = NULL;
   uint32_t n;
   if (!o->eval) return NULL;
@@ -126,5 +183,6 @@ ox_status *ox_fold_graph(ox_graph *g, const ox_opt_options *o, uint16_t owner, b
   uint32_t n_alloc = g->n_nodes;
   ox_status *st = fold_all(&f, g, order, n);
   ox_delete(g->model->alloc, order, n_alloc * sizeof *order);
+  ox_delete(g->model->alloc, f.rooms, f.rooms_cap * sizeof *f.rooms);
   return st;
 }

@@ -8,8 +8,8 @@
 #include "graph/registry.h"
 #include "onyx/rule.h"
 
-/* Computes a node whose inputs are all constant. |outs| has n_out entries, zeroed; their data must live as long as the
- * model (its arena). A failure leaves the node as it is. */
+/* Computes a node whose inputs are all constant. |outs| has n_out entries, zeroed, or |bytes| at |data| that may be used
+ * for the only one; their data must live as long as the model (its arena). A failure leaves the node as it is. */
 typedef ox_status *(*ox_eval_fn)(void *ctx, ox_graph *g, ox_id node, ox_tensor *outs);
 
 typedef struct ox_opt_count {

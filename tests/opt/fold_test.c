@@ -96,6 +96,45 @@ static void test_what_was_folded_leaves_memory(void **state) {
   close(file), unlink(path);
 }
 
+/* Writes to what is offered, and counts that. */
+static ox_status *eval_there(void *ctx, ox_graph *g, ox_id node, ox_tensor *outs) {
+  ox_tensor offered = outs[0];
+  outs[0] = (ox_tensor){0};
+  OX_TRY(rg_eval(NULL, g, node, outs));
+  if (!offered.data || strcmp(g->nodes[node].op, "Reshape") == 0) return NULL; /* a view has no memory of its own */
+  assert_true(outs[0].bytes <= offered.bytes);
+  outs[0].data = memcpy(offered.data, outs[0].data, outs[0].bytes);
+  ++*(int *)ctx;
+  return NULL;
+}
+
+static void test_large_results_in_a_row_share_memory(void **state) {
+  (void)state;
+  /* |e| has another reader and |r| the memory of |c|, so neither is overwritten while it is read */
+  static const char text[] = HEAD
+      "(float[1] x) => (float[32768] y, float[32768] z, float[32768] u) "
+      "<float[1] one = {3}, int64[1] s = {32768}, int64[2] t = {128, 256}> {"
+      "e = Expand (one, s) a = Neg (e) b = Exp (a) c = Sqrt (b) r = Reshape (c, t) "
+      "d = Neg (r) f = Reshape (d, s) y = Add (x, f) z = Add (x, e) u = Add (x, c) }";
+  ox_arena arena;
+  ox_tensor before[3] = {{0}}, after[3] = {{0}};
+  int offers = 0;
+  char ops[256];
+  ox_model *plain = rg_read(text), *m = rg_read(text);
+  ox_opt_options o = rg_options(OX_OPTIMIZE_BASIC);
+  o.eval = eval_there, o.eval_ctx = &offers;
+  CHECK_OK(ox_optimize(m, &o));
+  assert_string_equal(bg_ops(m->graph, ops), "Add Add Add");
+  assert_int_equal(offers, 2); /* c where a was, d where b was */
+  ox_arena_init(&arena, ox_alloc_heap());
+  CHECK_OK(rg_run(plain, &arena, before));
+  CHECK_OK(rg_run(m, &arena, after));
+  for (int i = 0; i < 3; i++) rg_compare(&before[i], &after[i], "yzu" + i, 0);
+  ox_arena_deinit(&arena);
+  ox_model_destroy(plain);
+  ox_model_destroy(m);
+}
+
 static void test_shapes_are_folded(void **state) {
   (void)state;
   rg_check(HEAD
@@ -201,6 +240,7 @@ int main(void) {
       cmocka_unit_test(test_random_numbers_are_not_folded),
       cmocka_unit_test(test_huge_results_are_not_folded),
       cmocka_unit_test(test_what_was_folded_leaves_memory),
+      cmocka_unit_test(test_large_results_in_a_row_share_memory),
       cmocka_unit_test(test_shapes_are_folded),
       cmocka_unit_test(test_what_fusion_wants_is_folded_late),
       cmocka_unit_test(test_equal_nodes_are_merged),
