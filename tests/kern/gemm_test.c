@@ -132,6 +132,19 @@ static void check_variant(void **state) {
       {2, 3 * nr - 1, 33},
       {3, nr, 31},
       {4, 2 * nr, 129},
+      /* one vector's columns, by strips of each height */
+      {1, nr / 2, 37},
+      {2, nr / 2, 37},
+      {3, 1, 37},
+      {4, nr / 4, 37},
+      {5, nr / 2 - 1, 37},
+      {6, nr / 2, kc + 3},
+      {7, nr + nr / 2, 37},
+      {8, 2, 37},
+      {9, nr / 2, 1},
+      {10, nr / 2, 37},
+      {11, nr / 2, 37},
+      {5 * mr + 7, nr / 2, 2 * kc + 1},
   };
   for (size_t i = 0; i < OX_COUNT(shapes); i++)
     for (int way = 0; way < 7; way++) {

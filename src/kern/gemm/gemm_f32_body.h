@@ -59,11 +59,11 @@ OX_INLINE void fetch_next(const char *p, const int m, const size_t bytes) {
 #define GEMM_CAT(a, b) GEMM_CAT_(a, b)
 #define ROWS GEMM_CAT(GEMM_NAME, rows)
 
-/* |m| and |ku| are constants after inlining. Few rows have too few independent accumulators to hide the latency of an
- * FMA, so k is split into |ku| interleaved sums. Three rows share a pointer, since p, p + rs and p + 2 rs are all
- * addressing modes. */
-OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku) {
-  const bool common = sizeof(GEMM_B_T) == 4 && is_common(t);
+/* |m|, |ku| and |nv| are constants after inlining. Few rows have too few independent accumulators to hide the latency
+ * of an FMA, so k is split into |ku| interleaved sums. Three rows share a pointer, since p, p + rs and p + 2 rs are all
+ * addressing modes. |nv|: the vectors of a row of C that are computed. */
+OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku, const int nv) {
+  const bool common = sizeof(GEMM_B_T) == 4 && nv == NV && is_common(t);
   const ptrdiff_t rs = t->a_rs, ks = t->a_ks;
   const size_t b_ks = t->b_ks;
   const float *a[(GEMM_MR + 2) / 3];
@@ -71,7 +71,7 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku) {
   const GEMM_B_T *b = t->b;
   const char *fetch = t->fetch;
   vf32 acc[4][GEMM_MR][NV];
-  OX_UNROLL for (int u = 0; u < ku; u++) OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
+  OX_UNROLL for (int u = 0; u < ku; u++) OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < nv; j++)
       acc[u][i][j] = vf32_zero();
   if (common) fetch_common(t, m);
   size_t k = t->k;
@@ -80,10 +80,10 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku) {
       fetch_next(fetch, m, NR * sizeof *b);
       fetch += t->fetch_step;
       vf32 bv[NV];
-      OX_UNROLL for (int j = 0; j < NV; j++) bv[j] = GEMM_B_LOAD(b + j * L);
+      OX_UNROLL for (int j = 0; j < nv; j++) bv[j] = GEMM_B_LOAD(b + j * L);
       OX_UNROLL for (int i = 0; i < m; i++) {
         vf32 ai = vf32_splat(a[i / 3][i % 3 * rs]);
-        OX_UNROLL for (int j = 0; j < NV; j++) acc[u][i][j] = vf32_fma(ai, bv[j], acc[u][i][j]);
+        OX_UNROLL for (int j = 0; j < nv; j++) acc[u][i][j] = vf32_fma(ai, bv[j], acc[u][i][j]);
       }
       OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] += ks;
       b += b_ks;
@@ -92,11 +92,11 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku) {
   for (; k > 0; k--, b += b_ks) {
     OX_UNROLL for (int i = 0; i < m; i++) {
       vf32 ai = vf32_splat(a[i / 3][i % 3 * rs]);
-      OX_UNROLL for (int j = 0; j < NV; j++) acc[0][i][j] = vf32_fma(ai, GEMM_B_LOAD(b + j * L), acc[0][i][j]);
+      OX_UNROLL for (int j = 0; j < nv; j++) acc[0][i][j] = vf32_fma(ai, GEMM_B_LOAD(b + j * L), acc[0][i][j]);
     }
     OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] += ks;
   }
-  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) OX_UNROLL for (int u = 1; u < ku; u++)
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < nv; j++) OX_UNROLL for (int u = 1; u < ku; u++)
       acc[0][i][j] = vf32_add(acc[0][i][j], acc[u][i][j]);
   if (common) {
     finish_rows(t, 0, acc[0], m);
@@ -104,14 +104,18 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku) {
     return;
   }
   _Alignas(64) float sums[GEMM_MR * NR];
-  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < nv; j++)
       vf32_store(sums + i * NR + j * L, acc[0][i][j]);
   finish(t, sums);
 }
 
-#define GEMM_ROWS(m, ku) \
-  case m:                \
-    ROWS(t, m, ku);      \
+/* A tile of one vector's columns: the last ones, or a head with few outputs. */
+#define GEMM_ROWS(m, ku)                            \
+  case m:                                           \
+    if (sizeof(GEMM_B_T) == 4 && t->n <= (size_t)L) \
+      ROWS(t, m, ku, 1);                            \
+    else                                            \
+      ROWS(t, m, ku, NV);                           \
     break;
 
 void GEMM_NAME(const ox_gemm_tile *t) {
