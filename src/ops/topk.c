@@ -288,87 +288,60 @@ static void load_keys(const wide_row *r, int64_t first, int64_t n, uint64_t *key
   }
 }
 
-enum { TOGETHER = 32 /* elements that are compared at a time */ };
-
-/* Inserts an element into the best few of a row, as few_f32. */
-OX_INLINE void insert(entry *first, int64_t k, int64_t i, uint64_t key) {
-  int64_t at = i < k ? i : k - 1;
-  if (i >= k && key <= first[at].key) return;
-  for (; at > 0 && first[at - 1].key < key; at--) first[at] = first[at - 1];
-  first[at] = (entry){key, i};
+/* The first element from |i| on that may be better than element |worst|; none before it is. */
+static int64_t next_better(const wide_row *r, int64_t i, int64_t end, int64_t worst) {
+  const ox_tensor *x = r->c->in[0];
+  size_t size = ox_dtype_bits(x->dtype) / 8;
+  const char *row = (const char *)x->data + (size_t)r->base * size, *bound = row + (size_t)worst * size;
+  const ox_reduce_table *t = ox_reduce_select(r->c->isa);
+  if (r->pitch != 1 || !t->next_better[x->dtype]) return i;
+  if (x->dtype == OX_F64 && isnan(*(const double *)(const void *)bound)) return i; /* nothing is below it */
+  return i + (int64_t)t->next_better[x->dtype](row + (size_t)i * size, (size_t)(end - i), bound, r->below);
 }
 
-/* Whether some of TOGETHER elements may be better than |worst|; NaN is above all. The first element from |i| on that
- * may be: none before it is. The few best of a row. */
-#define OF_TYPE(T, as_wide, key_of)                                                                      \
-  static bool some_better_##T(const T *x, T worst, bool below) {                                         \
-    as_wide some = 0;                                                                                    \
-    if (below)                                                                                           \
-      for (int k = 0; k < TOGETHER; k++) some |= -(as_wide)(x[k] < worst);                               \
-    else                                                                                                 \
-      for (int k = 0; k < TOGETHER; k++) some |= -(as_wide) !(x[k] <= worst);                            \
-    return some;                                                                                         \
-  }                                                                                                      \
-  static int64_t next_better_##T(const T *x, int64_t i, int64_t n, T worst, bool below) {                \
-    while (i + TOGETHER <= n && !some_better_##T(x + i, worst, below)) i += TOGETHER;                    \
-    for (; i < n; i++)                                                                                   \
-      if (below ? x[i] < worst : !(x[i] <= worst)) break;                                                \
-    return i;                                                                                            \
-  }                                                                                                      \
-  static void few_##T(const T *x, int64_t n, int64_t k, bool below, entry *first) {                      \
-    uint64_t flip = below ? UINT64_MAX : 0;                                                              \
-    for (int64_t i = 0; i < n; i += TOGETHER) {                                                          \
-      int64_t end = OX_MIN(i + TOGETHER, n);                                                             \
-      if (i >= k && end - i == TOGETHER && !some_better_##T(x + i, x[first[k - 1].at], below)) continue; \
-      for (int64_t j = i; j < end; j++) insert(first, k, j, key_of(x[j]) ^ flip);                        \
-    }                                                                                                    \
+/* A few of a row, in order: as few_f32. Where several in turn are no better, the next one that is is looked for. */
+#define FEW_OF(T, key_of)                                                          \
+  static void few_##T(const wide_row *r, const T *x, int64_t k, entry *first) {    \
+    enum { WORSE = 8 };                                                            \
+    uint64_t flip = r->below ? UINT64_MAX : 0;                                     \
+    for (int64_t i = 0, worse = 0; i < r->n; i++) {                                \
+      if (worse == WORSE) i = next_better(r, i, r->n, first[k - 1].at), worse = 0; \
+      if (i == r->n) break;                                                        \
+      uint64_t key = key_of(x[i]) ^ flip;                                          \
+      int64_t at = OX_MIN(i, k - 1);                                               \
+      if (i >= k && key <= first[at].key) {                                        \
+        worse++;                                                                   \
+        continue;                                                                  \
+      }                                                                            \
+      for (; at > 0 && first[at - 1].key < key; at--) first[at] = first[at - 1];   \
+      first[at] = (entry){key, i}, worse = 0;                                      \
+    }                                                                              \
   }
 #define KEY_I64(v) ((uint64_t)(int64_t)(v) ^ (uint64_t)1 << 63)
-OF_TYPE(double, int64_t, key_f64)
-OF_TYPE(int64_t, int64_t, KEY_I64)
-OF_TYPE(int32_t, int32_t, KEY_I64)
-OF_TYPE(uint8_t, int8_t, KEY_I64)
-OF_TYPE(int8_t, int8_t, KEY_I64)
-#undef OF_TYPE
-
-/* call(type) for the row's type, if it has those functions. */
-#define FOR_TYPE(dtype, call) \
-  switch (dtype) {            \
-    case OX_F64:              \
-      call(double) break;     \
-    case OX_I64:              \
-      call(int64_t) break;    \
-    case OX_I32:              \
-      call(int32_t) break;    \
-    case OX_U8:               \
-      call(uint8_t) break;    \
-    case OX_I8:               \
-      call(int8_t) break;     \
-    default:                  \
-      break;                  \
-  }
-
-static int64_t next_better(const wide_row *r, int64_t i, int64_t end, int64_t worst) {
-  const void *data = r->c->in[0]->data;
-  if (r->pitch != 1) return i;
-#define NEXT(T) return next_better_##T((const T *)data + r->base, i, end, ((const T *)data)[r->base + worst], r->below);
-  FOR_TYPE(r->c->in[0]->dtype, NEXT)
-#undef NEXT
-  return i;
-}
+FEW_OF(double, key_f64)
+FEW_OF(int64_t, KEY_I64)
+FEW_OF(int32_t, KEY_I64)
+FEW_OF(uint8_t, KEY_I64)
+FEW_OF(int8_t, KEY_I64)
 
 /* False: another type, or too many. */
 static bool few_wide(const wide_row *r, int64_t k, entry *first) {
-  const void *data = r->c->in[0]->data;
-  if (r->pitch != 1 || k > FEW || k == 0) return false;
-#define FEW_OF(T)                                                 \
-  {                                                               \
-    few_##T((const T *)data + r->base, r->n, k, r->below, first); \
-    return true;                                                  \
+  const void *x = r->c->in[0]->data;
+  if (r->pitch != 1 || k > FEW) return false;
+#define CASE(dtype, T)                            \
+  case dtype:                                     \
+    few_##T(r, (const T *)x + r->base, k, first); \
+    return true;
+  switch (r->c->in[0]->dtype) {
+    CASE(OX_F64, double)
+    CASE(OX_I64, int64_t)
+    CASE(OX_I32, int32_t)
+    CASE(OX_U8, uint8_t)
+    CASE(OX_I8, int8_t)
+    default:
+      return false;
   }
-  FOR_TYPE(r->c->in[0]->dtype, FEW_OF)
-#undef FEW_OF
-  return false;
+#undef CASE
 }
 
 static void heap_wide(const wide_row *r, int64_t k, entry *h) {

@@ -167,6 +167,39 @@ static void test_integers(void **state) {
   }
 }
 
+/* Every place of the one that is better, and none. */
+#define CHECK_NEXT(tag, type)                                                                  \
+  for (size_t n = 0; n < 100; n += 11)                                                         \
+    for (size_t at = 0; at <= n; at++)                                                         \
+      for (int below = 0; below < 2; below++) {                                                \
+        type x[100], bound = 50;                                                               \
+        for (size_t i = 0; i < n; i++) x[i] = (type)(i % 2 ? 50 : below ? 51 + i % 7 : i / 3); \
+        if (at < n) x[at] = (type)(below ? 49 : 51);                                           \
+        assert_int_equal(t->next_better[tag](x, n, &bound, below), at);                        \
+      }
+
+static void test_next_better(void **state) {
+  (void)state;
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_reduce_table *t = ox_reduce_select(test_levels[l].have);
+    CHECK_NEXT(OX_F64, double)
+    CHECK_NEXT(OX_I8, int8_t)
+    CHECK_NEXT(OX_U8, uint8_t)
+    CHECK_NEXT(OX_I16, int16_t)
+    CHECK_NEXT(OX_U16, uint16_t)
+    CHECK_NEXT(OX_I32, int32_t)
+    CHECK_NEXT(OX_U32, uint32_t)
+    CHECK_NEXT(OX_I64, int64_t)
+    CHECK_NEXT(OX_U64, uint64_t)
+    double x[70] = {0};
+    x[66] = NAN;
+    assert_int_equal(t->next_better[OX_F64](x, 70, &(double){1}, 0), 66);
+    assert_int_equal(t->next_better[OX_F64](x, 70, &(double){-1}, 1), 70);
+    assert_int_equal(t->next_better[OX_I64]((int64_t[]){INT64_MIN, INT64_MAX}, 2, &(int64_t){0}, 0), 1);
+    assert_int_equal(t->next_better[OX_U64]((uint64_t[]){1, UINT64_MAX}, 2, &(uint64_t){5}, 0), 1);
+  }
+}
+
 static size_t where_of(const float *x, size_t n, bool smallest, bool last) {
   size_t at = 0;
   for (size_t i = 1; i < n; i++) {
@@ -269,9 +302,13 @@ static void test_short_rows_of_every_type(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_choice_of_axes),     cmocka_unit_test(test_long_sums_stay_exact),
-      cmocka_unit_test(test_extremes_and_search),      cmocka_unit_test(test_integers),
-      cmocka_unit_test(test_short_rows_of_every_type), cmocka_unit_test(test_where_rows_have_their_extremes),
+      cmocka_unit_test(test_every_choice_of_axes),
+      cmocka_unit_test(test_long_sums_stay_exact),
+      cmocka_unit_test(test_extremes_and_search),
+      cmocka_unit_test(test_integers),
+      cmocka_unit_test(test_next_better),
+      cmocka_unit_test(test_short_rows_of_every_type),
+      cmocka_unit_test(test_where_rows_have_their_extremes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,7 @@ static float denormal(int64_t i) { return (float)(i * 13 % 101) * 1e-44f; }
 static float huge(int64_t i) { return (i % 2 ? 1.0f : -1.0f) * (3.4e38f - (float)(i * 17 % 1009) * 1e35f); }
 static float one_peak(int64_t i) { return i % 1000 == 777 ? 1e30f : (float)(i % 5); }
 static float some_nan(int64_t i) { return i % 97 == 5 ? NAN : mixed(i); }
+static float nan_first(int64_t i) { return i < 150 ? NAN : mixed(i); }
 static float infinite(int64_t i) { return i % 11 ? mixed(i) : i % 2 ? INFINITY : -INFINITY; }
 
 static const struct {
@@ -65,7 +66,7 @@ static const struct {
 } fillings[] = {
     {"mixed", mixed},       {"few values", few_values}, {"equal", equal},       {"rising", rising},
     {"falling", falling},   {"zeros", zeros},           {"denormal", denormal}, {"huge", huge},
-    {"one peak", one_peak}, {"some NaN", some_nan},     {"infinite", infinite},
+    {"one peak", one_peak}, {"some NaN", some_nan},     {"infinite", infinite}, {"NaN first", nan_first},
 };
 
 static void test_rows_are_those_of_a_sort(void **state) {

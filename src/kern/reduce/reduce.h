@@ -42,6 +42,8 @@ typedef struct ox_reduce_table {
   void (*add_lines)(double *acc, size_t acc_pitch, const float *x, size_t pitch, size_t lines, size_t n);
   /* the first element above |bound| (below it, if |below|) or NaN; n if there is none */
   size_t (*next_beyond)(const float *x, size_t n, float bound, int below);
+  /* the same of doubles and integers, |bound| one of the type: above it or NaN, or below it */
+  size_t (*next_better[OX_DTYPE_COUNT])(const void *x, size_t n, const void *bound, int below);
   /* where[j]: the row, of |rows| > 0, < 2^31 and |pitch| apart, that holds the largest (smallest) of column j: the
    * first one, or the |last| one, of equals; NaN beats all */
   void (*arg_column)(const float *x, size_t n, size_t rows, size_t pitch, int smallest, int last, int32_t *where);

@@ -173,11 +173,31 @@ EITHER_I64(min, is_unsigned ? -1 : INT64_MAX, (int64_t)(v ^ flip) < (int64_t)(a 
     for (size_t i = 1; i < n; i++) a = x[i] < a ? x[i] : a; \
     return (int64_t)a;                                      \
   }
-EXTREMES(i8, int8_t)
-EXTREMES(u8, uint8_t)
-EXTREMES(i16, int16_t)
-EXTREMES(u16, uint16_t)
-EXTREMES(i32, int32_t)
-EXTREMES(u32, uint32_t)
-EXTREMES(i64, int64_t)
-EXTREMES(u64, uint64_t)
+/* Some are compared before any is looked at. */
+enum { AT_ONCE = 32 };
+
+#define NEXT_BETTER(tag, type, truth)                                                                     \
+  OX_INLINE size_t next_##tag(const type *x, size_t n, const type bound, const int below) {               \
+    size_t i = 0;                                                                                         \
+    for (; i + AT_ONCE <= n; i += AT_ONCE) {                                                              \
+      truth some = 0;                                                                                     \
+      for (size_t k = 0; k < AT_ONCE; k++) some |= below ? x[i + k] < bound : !(x[i + k] <= bound);       \
+      if (some) break;                                                                                    \
+    }                                                                                                     \
+    for (; i < n; i++)                                                                                    \
+      if (below ? x[i] < bound : !(x[i] <= bound)) break;                                                 \
+    return i;                                                                                             \
+  }                                                                                                       \
+  static size_t next_better_##tag(const void *x, size_t n, const void *bound, int below) {                \
+    return below ? next_##tag(x, n, *(const type *)bound, 1) : next_##tag(x, n, *(const type *)bound, 0); \
+  }
+NEXT_BETTER(f64, double, uint64_t)
+#define INTEGER(tag, type, truth) NEXT_BETTER(tag, type, truth) EXTREMES(tag, type)
+INTEGER(i8, int8_t, uint8_t)
+INTEGER(u8, uint8_t, uint8_t)
+INTEGER(i16, int16_t, uint16_t)
+INTEGER(u16, uint16_t, uint16_t)
+INTEGER(i32, int32_t, uint32_t)
+INTEGER(u32, uint32_t, uint32_t)
+INTEGER(i64, int64_t, uint64_t)
+INTEGER(u64, uint64_t, uint64_t)
