@@ -145,15 +145,23 @@ STORE(i64, f64, double, src[i])
 #define NARROW_E5M2(f) ox_narrow_small(f, OX_E5M2, !how || how->saturate)
 #define NARROW_E5M2FNUZ(f) ox_narrow_small(f, OX_E5M2FNUZ, !how || how->saturate)
 #define NARROW_E8M0(f) ox_narrow_e8m0(f, how ? how->round : OX_E8M0_UP, !how || how->saturate)
-#define VECTOR_STORES(name, narrow)                                                                          \
-  static void store_f32_##name(const float *src, void *dst, size_t at, size_t n, const ox_narrow_how *how) { \
-    uint16_t *d = (uint16_t *)dst + at;                                                                      \
-    size_t i = 0;                                                                                            \
-    (void)how;                                                                                               \
-    for (; i + VF32_LANES <= n; i += VF32_LANES) vf32_store_##name(d + i, vf32_load(src + i));               \
-    if (i < n) vf32_store_##name##_n(d + i, vf32_load_n(src + i, n - i), n - i);                             \
-  }                                                                                                          \
-  STORE(f64, name, uint16_t, narrow(ox_odd_f32(src[i])))                                                     \
+#define VECTOR_STORES(name, narrow)                                                                           \
+  static void store_f32_##name(const float *src, void *dst, size_t at, size_t n, const ox_narrow_how *how) {  \
+    uint16_t *d = (uint16_t *)dst + at;                                                                       \
+    size_t i = 0;                                                                                             \
+    (void)how;                                                                                                \
+    for (; i + VF32_LANES <= n; i += VF32_LANES) vf32_store_##name(d + i, vf32_load(src + i));                \
+    if (i < n) vf32_store_##name##_n(d + i, vf32_load_n(src + i, n - i), n - i);                              \
+  }                                                                                                           \
+  static void store_f64_##name(const double *src, void *dst, size_t at, size_t n, const ox_narrow_how *how) { \
+    enum { SOME = 64 };                                                                                       \
+    for (size_t i = 0; i < n; i += SOME) {                                                                    \
+      float odd[SOME];                                                                                        \
+      size_t m = n - i < SOME ? n - i : SOME;                                                                 \
+      for (size_t k = 0; k < m; k++) odd[k] = ox_odd_f32(src[i + k]);                                         \
+      store_f32_##name(odd, dst, at + i, m, how);                                                             \
+    }                                                                                                         \
+  }                                                                                                           \
   STORE(i64, name, uint16_t, narrow(ox_odd_f32((double)src[i])))
 VECTOR_STORES(f16, ox_narrow_f16)
 VECTOR_STORES(bf16, ox_narrow_bf16)

@@ -51,10 +51,8 @@ static inline uint16_t ox_narrow_bf16(float f) {
  * last bit set if anything was lost ("round to odd"). Needs two spare bits, which all formats up to f16 leave. */
 static inline float ox_odd_f32(double d) {
   float f = (float)d;
-  if ((double)f == d || isnan(d)) return f;
-  uint32_t u = ox_bits_of(f);
-  if (fabs((double)f) > fabs(d)) u--; /* towards zero; infinity becomes the largest float */
-  return ox_float_of(u | 1);
+  uint32_t lost = ((double)f != d) & (d == d), away = fabs((double)f) > fabs(d);
+  return ox_float_of((ox_bits_of(f) - (lost & away)) | lost); /* towards zero; infinity becomes the largest float */
 }
 
 /* ---- 8, 6 and 4 bits ---- */
