@@ -47,7 +47,35 @@ static void copy_piece(const parts *p, int64_t r, int64_t lo, int64_t hi, char *
   }
 }
 
-static void copy_parts(const parts *p, ox_range units, char *joined, char *(*part)(const void *, uint32_t),
+/* Parts of one element each are columns: some rows at a time are turned, from or to a copy in the first-level cache. */
+enum { TURNED = 4096, LEAST_ROWS = 16 };
+static bool are_columns(const parts *p) {
+  int64_t e = p->size[0];
+  bool alike = p->n > (e == 8 ? 2 : 1) && p->row * LEAST_ROWS <= TURNED && (e == 1 || e == 2 || e == 4 || e == 8);
+  for (uint32_t k = 1; k < p->n && alike; k++) alike = p->size[k] == e;
+  return alike;
+}
+
+static void turn_parts(const parts *p, ox_isa isa, ox_range rows, char *joined, char *(*part)(const void *, uint32_t),
+                       const void *ctx, bool join) {
+  char block[TURNED];
+  int64_t e = p->size[0], some = TURNED / p->row;
+  ox_transpose_fn turn = ox_transpose_select(e, isa);
+  for (int64_t r = rows.begin; r < rows.end; r += some) {
+    int64_t m = OX_MIN(some, rows.end - r);
+    if (!join) turn(joined + r * p->row, p->row, block, some * e, m, p->n);
+    for (uint32_t k = 0; k < p->n; k++) {
+      char *one = part(ctx, k), *column = block + k * some * e;
+      if (one && join)
+        memcpy(column, one + r * e, (size_t)(m * e));
+      else if (one)
+        memcpy(one + r * e, column, (size_t)(m * e));
+    }
+    if (join) turn(block, some * e, joined + r * p->row, p->row, p->n, m);
+  }
+}
+
+static void copy_parts(const parts *p, ox_isa isa, ox_range units, char *joined, char *(*part)(const void *, uint32_t),
                        const void *ctx, bool join) {
   if (p->pieces > 1) {
     for (int64_t u = units.begin; u < units.end; u++) {
@@ -57,6 +85,10 @@ static void copy_parts(const parts *p, ox_range units, char *joined, char *(*par
     return;
   }
   int64_t at = units.begin * p->row, n = units.end - units.begin;
+  if (n >= LEAST_ROWS && are_columns(p)) {
+    turn_parts(p, isa, units, joined, part, ctx, join);
+    return;
+  }
   for (uint32_t k = 0; k < p->n && n > 0; at += p->size[k++]) {
     char *one = p->size[k] ? part(ctx, k) : NULL;
     if (!one) continue;
@@ -158,7 +190,7 @@ static char *input_data(const void *ctx, uint32_t k) { return ((const ox_kernel_
 static ox_status *concat_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const parts *p = c->prep;
-  copy_parts(p, ox_units_of(tiles, p->n_tiles, p->rows * p->pieces), c->out[0]->data, input_data, c, true);
+  copy_parts(p, c->isa, ox_units_of(tiles, p->n_tiles, p->rows * p->pieces), c->out[0]->data, input_data, c, true);
   return NULL;
 }
 
@@ -305,7 +337,7 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   (void)stage, (void)scratch;
   const parts *p = c->prep;
   if (!p) return split_unplanned(c);
-  copy_parts(p, ox_units_of(tiles, p->n_tiles, p->rows * p->pieces), c->in[0]->data, output_data, c, false);
+  copy_parts(p, c->isa, ox_units_of(tiles, p->n_tiles, p->rows * p->pieces), c->in[0]->data, output_data, c, false);
   return NULL;
 }
 

@@ -51,6 +51,54 @@ static void test_round_trips(void **state) {
     for (int64_t tiles = 0; tiles < 2; tiles++) round_trip(sizes[i][0], sizes[i][1], sizes[i][2], tiles);
 }
 
+/* |n| columns of |size| bytes, joined and cut; few levels have a transposition of their own. */
+static void columns(uint32_t isa, uint32_t dtype, int64_t size, int64_t rows, uint32_t n) {
+  enum { MOST = 8 };
+  char *part[MOST], *x = malloc((size_t)(rows * n * size) + 1);
+  one_node node;
+  one_node_init(&node, "", "Concat", 13, 1);
+  node.isa = isa, node.run_tiles = 1;
+  one_node_int(&node, "axis", -1);
+  for (uint32_t k = 0; k < n; k++) {
+    part[k] = malloc((size_t)(rows * size) + 1);
+    for (int64_t i = 0; i < rows * size; i++) part[k][i] = (char)(i * 7 + k * 31 + i / 251);
+    for (int64_t r = 0; r < rows; r++) memcpy(x + (r * n + k) * size, part[k] + r * size, (size_t)size);
+    one_node_input(&node, dtype, 3, (int64_t[]){1, rows, 1}, part[k]);
+  }
+  CHECK_OK(one_node_run(&node));
+  if (memcmp(node.out[0].data, x, (size_t)(rows * n * size)) != 0)
+    fail_msg("%u columns of %d x %d bytes", n, (int)rows, (int)size);
+  one_node_deinit(&node);
+
+  one_node_init(&node, "", "Split", 13, n);
+  node.isa = isa, node.run_tiles = 1;
+  one_node_int(&node, "axis", 2);
+  one_node_input(&node, dtype, 3, (int64_t[]){1, rows, n}, x);
+  CHECK_OK(one_node_run(&node));
+  for (uint32_t k = 0; k < n; k++) {
+    if (memcmp(node.out[k].data, part[k], (size_t)(rows * size)) != 0)
+      fail_msg("column %u of %u, %d x %d bytes", k, n, (int)rows, (int)size);
+    free(part[k]);
+  }
+  one_node_deinit(&node);
+  free(x);
+}
+
+static void test_columns(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t dtype;
+    int64_t size;
+  } types[] = {{OX_U8, 1}, {OX_F16, 2}, {OX_F32, 4}, {OX_I64, 8}, {OX_C128, 16}};
+  static const int64_t rows[] = {1, 15, 16, 17, 255, 1000, 5000, 70001};
+  for (size_t t = 0; t < OX_COUNT(types); t++)
+    for (uint32_t n = 2; n <= 8; n++)
+      for (size_t r = 0; r < OX_COUNT(rows); r++) {
+        columns(0, types[t].dtype, types[t].size, rows[r], n);
+        columns(ox_isa_host(), types[t].dtype, types[t].size, rows[r], n);
+      }
+}
+
 static void test_uneven_parts(void **state) {
   (void)state;
   const int64_t want[4] = {2, 2, 1, 0};
@@ -105,9 +153,8 @@ static void test_lengths_must_add_up(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_round_trips),
-      cmocka_unit_test(test_uneven_parts),
-      cmocka_unit_test(test_lengths_of_the_first_version),
+      cmocka_unit_test(test_round_trips),         cmocka_unit_test(test_columns),
+      cmocka_unit_test(test_uneven_parts),        cmocka_unit_test(test_lengths_of_the_first_version),
       cmocka_unit_test(test_lengths_must_add_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
