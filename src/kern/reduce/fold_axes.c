@@ -272,8 +272,8 @@ static void fold_short(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, 
 }
 
 /* ---- columns ---- */
-/* Narrow rows are joined to wide ones of up to WIDE elements, so that there are several independent vectors. */
-enum { WIDE = 64, WIDE_ROWS = 8 };
+/* Narrow rows are joined to wide ones of up to so many elements, so that there are several independent vectors. */
+enum { WIDE = 64, WIDER = 256, WIDE_ROWS = 8, WIDER_ROWS = 4 };
 
 /* |width| accumulators. Floats are accumulated in |part| for OX_FOLD_ROWS rows, then added to |wide|. */
 typedef struct {
@@ -306,12 +306,13 @@ static void join_floats(ox_fold f, ox_fold_acc *acc, const float *part, size_t n
   }
 }
 
-static void join_accs(ox_fold f, uint32_t dtype, ox_fold_acc *acc, const ox_fold_acc *part, size_t n) {
-  if (is_float(dtype) && adds_up(f)) {
-    for (size_t i = 0; i < n; i++) acc[i].f += part[i].f;
-  } else {
-    for (size_t i = 0; i < n; i++) acc[i] = ox_fold_join(f, dtype, acc[i], part[i]);
-  }
+static void join_accs(const ox_reduce_table *t, ox_fold f, uint32_t dtype, ox_fold_acc *acc, const ox_fold_acc *part,
+                      size_t n) {
+  ox_fold g = adds_up(f) ? OX_FOLD_SUM : f; /* the parts are mapped already */
+  if (is_float(dtype))
+    t->column_f64[g](&acc->f, &part->f, n, NULL);
+  else
+    t->column_i64[g](&acc->i, &part->i, n, dtype == OX_U64);
 }
 
 static void flush(column_state *s) {
@@ -381,7 +382,7 @@ static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t n
     r += run;
   }
   flush(&s);
-  for (int64_t g = 1; g < group; g++) join_accs(f, j->dtype, s.wide, s.wide + g * n, (size_t)n);
+  for (int64_t g = 1; g < group; g++) join_accs(s.t, f, j->dtype, s.wide, s.wide + g * n, (size_t)n);
   memcpy(acc, s.wide, (size_t)n * sizeof *acc);
 }
 
@@ -414,16 +415,19 @@ static void fold_extremes(const ox_fold_job *j, ox_fold f, int64_t out, int64_t 
   const ox_reduce_table *t = ox_reduce_select(j->isa);
   const ox_fold_plan *p = j->plan;
   int64_t row = p->kept[0], step = p->folded_stride[0], rows = end - begin;
-  float best[BLOCK], none = (float)ox_fold_identity(f, OX_F32).f;
+  float best[BLOCK];
   while (n > 0) {
     int64_t m = OX_MIN(n, row - out % row), group = 1;
     if (m == row && step == row) group = OX_MAX(OX_MIN(WIDE / row, rows), 1); /* some narrow rows count as a wide one */
     const float *x = (const float *)j->data + base_of(p, out) + begin * step;
     int64_t whole = rows / group, rest = rows % group;
-    for (int64_t i = 0; i < m * group; i++) best[i] = none;
-    t->column[f](best, x, (size_t)(m * group), NULL, (size_t)whole, (size_t)(step * group));
+    memcpy(best, x, (size_t)(m * group) * sizeof *best);
+    t->column[f](best, x + step * group, (size_t)(m * group), NULL, (size_t)(whole - 1), (size_t)(step * group));
     if (rest) t->column[f](best, x + whole * group * step, (size_t)(m * rest), NULL, 1, 0);
-    if (group > 1) t->column[f](best, best + m, (size_t)m, NULL, (size_t)(group - 1), (size_t)m);
+    for (int64_t half; group > 1; group -= half) {
+      half = group / 2;
+      t->column[f](best, best + (group - half) * m, (size_t)(m * half), NULL, 1, 0);
+    }
     for (int64_t i = 0; i < m; i++) acc[i].f = (double)best[i];
     out += m, n -= m, acc += m;
   }
@@ -472,11 +476,13 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
     fold_extremes(j, f, out, n, begin, end, acc);
     return;
   }
+  bool goes_wide = j->dtype == OX_F64 || !is_float(j->dtype); /* row by row, each in calls of its own */
   int64_t row = p->kept[0];
   while (n > 0) {
     int64_t column = out % row, m = OX_MIN(n, row - column), group = 1;
     if (m == row && p->n_folded && p->folded_stride[0] == row)
-      group = OX_MAX(OX_MIN(WIDE / row, p->folded[0] / WIDE_ROWS), 1);
+      group = goes_wide ? OX_MIN(WIDER / row, p->folded[0] / WIDER_ROWS) : OX_MIN(WIDE / row, p->folded[0] / WIDE_ROWS);
+    group = OX_MAX(group, 1);
     fold_piece(j, f, (const char *)j->data + (size_t)base_of(p, out) * size_of(j->dtype), m, group, begin, end, shift,
                acc);
     out += m, n -= m, acc += m;
