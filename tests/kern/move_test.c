@@ -111,6 +111,21 @@ static void test_small_matrices(void **state) {
           for (int gap = 0; gap < 4; gap++) transposed(e, isas[k], rows, cols, gap & 1, gap & 2 ? 3 : 0);
 }
 
+static void test_fills(void **state) {
+  (void)state;
+  enum { MOST = 9000 };
+  static char got[MOST + 1], want[MOST + 1];
+  static const char value[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, alike[16] = {0};
+  for (int64_t e = 1; e <= 16; e *= 2)
+    for (int64_t n = 0; n * e <= MOST; n += n < 70 ? 1 : 97)
+      for (int k = 0; k < 2; k++) {
+        memset(got, 77, sizeof got), memset(want, 77, sizeof want);
+        for (int64_t i = 0; i < n; i++) memcpy(want + i * e, k ? alike : value, (size_t)e);
+        ox_fill(got, k ? alike : value, e, n);
+        assert_memory_equal(got, want, sizeof got);
+      }
+}
+
 static void test_tiles_are_bounded(void **state) {
   (void)state;
   assert_int_equal(ox_move_tiles(0, 0), 1);
@@ -123,6 +138,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_regions_equal_the_naive_copy),
       cmocka_unit_test(test_small_matrices),
+      cmocka_unit_test(test_fills),
       cmocka_unit_test(test_tiles_are_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,28 +195,42 @@ static bool one_byte(const unsigned char *p, int64_t n) {
   return true;
 }
 
+/* Up to so many bytes without a call, by vectors that begin with an element. */
+enum { FILL_SHORT = 256, FILL_VECTOR = 16 };
+
+OX_INLINE void fill_short(char *to, const void *value, int64_t elem, int64_t bytes) {
+  char vector[FILL_VECTOR];
+  for (int64_t i = 0; i < FILL_VECTOR; i += elem) memcpy(vector + i, value, (size_t)elem);
+  if (bytes < FILL_VECTOR) {
+    for (int64_t i = 0; i < bytes; i++) to[i] = vector[i];
+    return;
+  }
+  for (int64_t i = 0; i + FILL_VECTOR <= bytes; i += FILL_VECTOR) memcpy(to + i, vector, FILL_VECTOR);
+  memcpy(to + bytes - FILL_VECTOR, vector, FILL_VECTOR);
+}
+
 void ox_fill(void *out, const void *value, int64_t elem, int64_t n) {
-  int64_t bytes = n * elem, done = OX_MIN(bytes, 64 / elem * elem);
+  int64_t bytes = n * elem, done = OX_MIN(bytes, FILL_SHORT);
   char *to = out;
-  if (bytes > 64 && one_byte(value, elem)) {
+  if (bytes > FILL_SHORT && one_byte(value, elem)) {
     memset(out, *(const unsigned char *)value, (size_t)bytes);
     return;
   }
-  switch (elem) {
+  switch (elem) { /* of a size that the compiler knows */
     case 1:
-      for (int64_t i = 0; i < done; i++) memcpy(to + i, value, 1);
+      fill_short(to, value, 1, done);
       break;
     case 2:
-      for (int64_t i = 0; i < done; i += 2) memcpy(to + i, value, 2);
+      fill_short(to, value, 2, done);
       break;
     case 4:
-      for (int64_t i = 0; i < done; i += 4) memcpy(to + i, value, 4);
+      fill_short(to, value, 4, done);
       break;
     case 8:
-      for (int64_t i = 0; i < done; i += 8) memcpy(to + i, value, 8);
+      fill_short(to, value, 8, done);
       break;
     default:
-      for (int64_t i = 0; i < done; i += elem) memcpy(to + i, value, (size_t)elem);
+      fill_short(to, value, 16, done);
       break;
   }
   while (done < bytes) { /* copies what is done, in pieces that double up to a block that stays in L1 */
