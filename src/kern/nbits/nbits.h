@@ -44,12 +44,15 @@ typedef struct ox_nbits_variant {
   /* Quantizes |blocks| blocks of a row: bytes, scale = largest magnitude / 127, sums of the bytes. The scale of a block
    * with infinities or NaN is NaN. */
   void (*quantize)(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum);
+  /* Rows [k0, k0 + kn) of the panel |w| as floats, |lanes| to a row, to |to| with row stride |ld|. */
+  void (*unpack)(const ox_nbits_format *f, const uint8_t *w, size_t k0, size_t kn, float *to, size_t ld);
   const char *name;
 } ox_nbits_variant;
 
-#define OX_NBITS(needs, lanes, rows, isa)           \
-  void ox_nbits_run__##isa(const ox_nbits_tile *t); \
-  void ox_nbits_quantize__##isa(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum);
+#define OX_NBITS(needs, lanes, rows, isa)                                                                          \
+  void ox_nbits_run__##isa(const ox_nbits_tile *t);                                                                \
+  void ox_nbits_quantize__##isa(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum); \
+  void ox_nbits_unpack__##isa(const ox_nbits_format *f, const uint8_t *w, size_t k0, size_t kn, float *to, size_t ld);
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
 

@@ -4,5 +4,6 @@
 
 #define NBITS_RUN ox_nbits_run__avx512vnni
 #define NBITS_QUANTIZE ox_nbits_quantize__avx512vnni
+#define NBITS_UNPACK ox_nbits_unpack__avx512vnni
 #define NBITS_ROWS 12
 #include "kern/nbits/nbits_body.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/nbits/nbits_body.h - the micro-kernels for few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE, the symbols;
+ * kern/nbits/nbits_body.h - the micro-kernels for few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE,
+ * NBITS_UNPACK, the symbols;
  * NBITS_ROWS, the most rows of floats: they share the unpacking of weights, and their sums stay in registers. */
 #include <math.h>
 #include <stdbool.h>
@@ -127,6 +128,37 @@ void NBITS_RUN(const ox_nbits_tile *t) {
     NBITS_SWITCH(8)
   } else {
     NBITS_SWITCH(2)
+  }
+}
+
+/* Rows [lo, hi) of the block whose record is at |w|. |bits| is a constant after inlining. */
+OX_INLINE void unpack_block(const ox_nbits_format *f, const uint8_t *w, size_t lo, size_t hi, float *to, size_t ld,
+                            const int bits) {
+  const size_t vectors = f->block * (size_t)bits / 32;
+  const uint8_t *tail = w + vectors * 4 * L + 4 * L;
+  vf32 zero = zeros_of(f, &tail), scale = load_floats(w + vectors * 4 * L);
+  for (size_t v = 0; v < vectors; v++, w += 4 * L) {
+    vi32 x = load_words(w);
+    OX_UNROLL for (int i = 0; i < 8 / bits; i++) OX_UNROLL for (int e = 0; e < 4; e++) {
+      size_t row = (v + (size_t)i * vectors) * 4 + (size_t)e;
+      vi32 u = vi32_and(vi32_shr(x, i * bits + 8 * e), vi32_splat((1 << bits) - 1));
+      vf32 y = vf32_mul(vf32_sub(vi32_to_f32(u), zero), scale);
+      if (row >= lo && row < hi) vf32_store(to + (row - lo) * ld, y);
+    }
+  }
+}
+
+void NBITS_UNPACK(const ox_nbits_format *f, const uint8_t *w, size_t k0, size_t kn, float *to, size_t ld) {
+  const size_t record = ox_nbits_record(f, L), end = k0 + kn;
+  for (size_t k = k0, next; k < end; to += (next - k) * ld, k = next) {
+    size_t b = k / f->block, lo = k - b * f->block, hi;
+    next = (b + 1) * f->block < end ? (b + 1) * f->block : end, hi = next - b * f->block;
+    if (f->bits == 4)
+      unpack_block(f, w + b * record, lo, hi, to, ld, 4);
+    else if (f->bits == 8)
+      unpack_block(f, w + b * record, lo, hi, to, ld, 8);
+    else
+      unpack_block(f, w + b * record, lo, hi, to, ld, 2);
   }
 }
 
