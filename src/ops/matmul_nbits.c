@@ -384,6 +384,7 @@ static const ox_op ops[] = {
                .attrs_bytes = sizeof(nbits_attrs),
                .types = {FLOATS, OX_BIT(OX_U8), FLOATS, FLOATS | OX_BIT(OX_U8), OX_BIT(OX_I32), FLOATS},
                .vars = "T.T..T", .infer = infer),
-     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops,
+               .packs_in = 1u << IN_B | 1u << IN_SCALES | 1u << IN_ZERO)},
 };
 const ox_op_set ox_ops_matmul_nbits = {ops, OX_COUNT(ops)};

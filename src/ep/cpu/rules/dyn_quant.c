@@ -46,17 +46,24 @@ static ox_status *apply(const ox_rewrite *g, const ox_match *m) {
 
 enum { FUSED, ADD };
 static const ox_pat bias[] = {
-    [FUSED] = {.op = "DynamicQuantizeMatMul|MatMulIntegerToFloat", .domain = ms, .single_use = 1},
+    [FUSED] = {.op = "DynamicQuantizeMatMul|MatMulIntegerToFloat|MatMulNBits", .domain = ms, .single_use = 1},
     [ADD] = {.op = "Add", .in = {OX_FROM(FUSED), OX_CONST(0)}, .commutative = 1, .types = OX_BIT(OX_F32)}};
 
 static uint32_t bias_slot(const ox_rewrite *g, ox_id node) {
-  return ox_is_of(g, node, "DynamicQuantizeMatMul", ms) ? 4 : 6;
+  return ox_is_of(g, node, "DynamicQuantizeMatMul", ms) ? 4 : ox_is_of(g, node, "MatMulNBits", ms) ? 5 : 6;
+}
+
+/* Of the constant B; -1: there is none. */
+static int64_t columns_of(const ox_rewrite *g, ox_id node) {
+  const ox_tensor *b = ox_const_type(g, ox_in(g, node, 1));
+  if (b && ox_is_of(g, node, "MatMulNBits", ms)) return ox_attr_i(g, node, "N", -1);
+  return b && b->shape.rank == 2 ? b->shape.dim[1] : -1;
 }
 
 static int bias_guard(const ox_rewrite *g, ox_match *m) {
-  const ox_tensor *t = ox_const(g, m->arg[0]), *b = ox_const(g, ox_in(g, m->node[FUSED], 1));
-  return ox_in(g, m->node[FUSED], bias_slot(g, m->node[FUSED])) == OX_NONE && b && b->shape.rank == 2 &&
-         t->dtype == OX_F32 && t->shape.rank == 1 && t->shape.dim[0] == b->shape.dim[1];
+  const ox_tensor *t = ox_const(g, m->arg[0]);
+  return ox_in(g, m->node[FUSED], bias_slot(g, m->node[FUSED])) == OX_NONE && t->dtype == OX_F32 &&
+         t->shape.rank == 1 && t->shape.dim[0] == columns_of(g, m->node[FUSED]);
 }
 
 static ox_status *bias_apply(const ox_rewrite *g, const ox_match *m) {

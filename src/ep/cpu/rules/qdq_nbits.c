@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ep/cpu/rules/qdq_nbits.c - MatMul by constant weights that DequantizeLinear makes of blocks of rows, as quantizers of
+ * weights alone write them => com.microsoft.MatMulNBits, which keeps their few bits in memory. It wants columns behind
+ * one another: they are turned as the kernel packs them. Removes a node. */
+#include "base/macros.h"
+#include "base/status.h"
+#include "onyx/rewrite.h"
+
+static const char ms[] = "com.microsoft";
+enum { X, SCALE, ZERO };
+
+static const ox_pat product[] = {{.op = "MatMul", .types = OX_BIT(OX_F32)}};
+
+/* Integers of |bits|, of which |middle| makes unsigned ones: |rows| x |columns|, |block| rows to a scale. */
+typedef struct weights {
+  int64_t rows, columns, block, blocks, bits, middle;
+} weights;
+
+typedef struct found {
+  ox_id dequantize;
+  weights w;
+} found;
+
+static int bits_of(uint32_t dtype) {
+  return dtype == OX_U4 || dtype == OX_I4 ? 4 : dtype == OX_U8 || dtype == OX_I8 ? 8 : 0;
+}
+
+static int shaped(const ox_tensor *t, int64_t rows, int64_t columns) {
+  return t->shape.rank == 2 && t->shape.dim[0] == rows && t->shape.dim[1] == columns;
+}
+
+static int weights_of(const ox_rewrite *g, ox_id node, weights *w) {
+  const ox_tensor *x = ox_const_type(g, ox_in(g, node, X)), *s = ox_const_type(g, ox_in(g, node, SCALE));
+  ox_id zero = ox_in(g, node, ZERO);
+  if (!x || !s || !bits_of(x->dtype) || x->shape.rank != 2 || s->dtype != OX_F32) return 0;
+  int64_t block = ox_attr_i(g, node, "block_size", 0), axis = ox_attr_i(g, node, "axis", 1);
+  if ((axis != 0 && axis != -2) || block < 16 || block > 256 || (block & (block - 1))) return 0;
+  *w = (weights){x->shape.dim[0], x->shape.dim[1], block, 0, bits_of(x->dtype), 0};
+  w->blocks = OX_CEIL_DIV(w->rows, block);
+  if (x->dtype == OX_I4 || x->dtype == OX_I8) w->middle = (int64_t)1 << (w->bits - 1);
+  if (w->rows < 1 || w->columns < 1 || !shaped(s, w->blocks, w->columns)) return 0;
+  const ox_tensor *z = ox_const_type(g, zero);
+  return zero == OX_NONE || (z && z->dtype == x->dtype && shaped(z, w->blocks, w->columns));
+}
+
+static int guard(const ox_rewrite *g, ox_match *m) {
+  found *f = OX_CAPTURE(m, found);
+  f->dequantize = ox_up1(g, ox_in(g, m->node[0], 1), "DequantizeLinear");
+  return f->dequantize != OX_NONE && weights_of(g, f->dequantize, &f->w) && ox_op_serves(g, ms, "MatMulNBits", OX_F32);
+}
+
+/* ---- columns of a matrix of integers, packed ---- */
+
+enum { COLUMNS = 64, MOST_BLOCK = 256 };
+
+/* |n| integers from element |at| on, unsigned. */
+static void take(const weights *w, const uint8_t *data, int64_t at, int64_t n, uint8_t *to) {
+  if (w->bits == 8)
+    for (int64_t i = 0; i < n; i++) to[i] = (uint8_t)(data[at + i] ^ w->middle);
+  else
+    for (int64_t i = 0; i < n; i++, at++) to[i] = (uint8_t)((data[at / 2] >> at % 2 * 4 & 15) ^ w->middle);
+}
+
+/* Copies what lies in [first, first + n) of the bytes [at, at + bytes) of the result. */
+static void put(const uint8_t *from, int64_t at, int64_t bytes, int64_t first, int64_t n, uint8_t *to) {
+  int64_t begin = OX_MAX(at, first), end = OX_MIN(at + bytes, first + n);
+  if (begin < end) memcpy(to + (begin - first), from + (begin - at), (size_t)(end - begin));
+}
+
+/* Columns of |bytes| one behind the other, each packed from pieces of |piece| of the matrix's |rows| rows, which begin
+ * at a byte. */
+static void turn(const weights *w, int64_t rows, int64_t piece, int64_t bytes, const ox_tensor *x, int64_t first,
+                 int64_t n, uint8_t *to) {
+  uint8_t square[MOST_BLOCK][COLUMNS], packed[MOST_BLOCK];
+  int64_t each = 8 / w->bits, of_piece = OX_CEIL_DIV(piece, each), last = (first + n - 1) / bytes + 1;
+  for (int64_t c0 = first / bytes, c1; c0 < last; c0 = c1) {
+    c1 = OX_MIN(c0 + COLUMNS, last);
+    for (int64_t r0 = 0; r0 < rows; r0 += piece) {
+      int64_t height = OX_MIN(piece, rows - r0), at = r0 / piece * of_piece;
+      for (int64_t r = 0; r < height; r++) take(w, x->data, (r0 + r) * w->columns + c0, c1 - c0, square[r]);
+      memset(square[height], 0, sizeof square[0] * (size_t)(of_piece * each - height));
+      for (int64_t c = 0; c < c1 - c0; c++) {
+        for (int64_t i = 0; i < of_piece; i++)
+          packed[i] = each == 1 ? square[i][c] : (uint8_t)(square[2 * i][c] | square[2 * i + 1][c] << 4);
+        put(packed, (c0 + c) * bytes + at, OX_MIN(of_piece, bytes - at), first, n, to);
+      }
+    }
+  }
+}
+
+static void make_weights(const ox_tensor *x, const void *arg, int64_t first, int64_t n, void *to) {
+  const weights *w = arg;
+  turn(w, w->rows, w->block, w->blocks * w->block * w->bits / 8, x, first, n, to);
+}
+
+static void make_zeros(const ox_tensor *z, const void *arg, int64_t first, int64_t n, void *to) {
+  const weights *w = arg;
+  turn(w, w->blocks, OX_MIN(w->blocks, MOST_BLOCK), OX_CEIL_DIV(w->blocks * w->bits, 8), z, first, n, to);
+}
+
+static void make_scales(const ox_tensor *s, const void *arg, int64_t first, int64_t n, void *to) {
+  const weights *w = arg;
+  const ox_f32u *from = s->data;
+  for (int64_t i = 0; i < n; i++)
+    ((float *)to)[i] = from[(first + i) % w->blocks * w->columns + (first + i) / w->blocks];
+}
+
+/* ---- the edit ---- */
+
+static ox_status *later(const ox_rewrite *g, const found *f, uint32_t slot, uint32_t dtype, const ox_shape *shape,
+                        void (*make)(const ox_tensor *, const void *, int64_t, int64_t, void *), ox_id *out) {
+  ox_id v = ox_in(g, f->dequantize, slot);
+  return g->api->const_later(g, g->api->value_name(g, v), dtype, shape, ox_const(g, v), make, &f->w, sizeof f->w, out);
+}
+
+/* Unsigned integers without zero points have that of 0; MatMulNBits takes the middle. */
+static ox_status *zeros(const ox_rewrite *g, const found *f, ox_id *out) {
+  const weights *w = &f->w;
+  ox_shape shape = {.rank = 2, .dim = {w->columns, OX_CEIL_DIV(w->blocks * w->bits, 8)}};
+  void *room;
+  *out = OX_NONE;
+  if (ox_in(g, f->dequantize, ZERO) != OX_NONE) return later(g, f, ZERO, OX_U8, &shape, make_zeros, out);
+  if (w->middle) return NULL;
+  OX_TRY(g->api->const_room(g, NULL, OX_U8, &shape, &room, out));
+  memset(room, 0, (size_t)(shape.dim[0] * shape.dim[1]));
+  return NULL;
+}
+
+static ox_status *apply(const ox_rewrite *g, const ox_match *m) {
+  const found *f = OX_CAPTURED(m, found);
+  const weights *w = &f->w;
+  ox_shape b = {.rank = 3, .dim = {w->columns, w->blocks, w->block * w->bits / 8}};
+  ox_shape s = {.rank = 1, .dim = {w->columns * w->blocks}};
+  ox_id in[4] = {ox_in(g, m->node[0], 0)}, node = m->node[0];
+  OX_TRY(later(g, f, X, OX_U8, &b, make_weights, &in[1]));
+  OX_TRY(later(g, f, SCALE, OX_F32, &s, make_scales, &in[2]));
+  OX_TRY(zeros(g, f, &in[3]));
+  OX_TRY(ox_remake(g, node, ms, "MatMulNBits", in, in[3] == OX_NONE ? 3 : 4));
+  OX_TRY(ox_set_int(g, node, "K", w->rows));
+  OX_TRY(ox_set_int(g, node, "N", w->columns));
+  OX_TRY(ox_set_int(g, node, "bits", w->bits));
+  OX_TRY(ox_set_int(g, node, "block_size", w->block));
+  return ox_remove_unused(g, f->dequantize);
+}
+
+static const ox_rule rules[] = {{OX_RULE("qdq-nbits", OX_OPTIMIZE_EXTENDED, product, guard, apply)}};
+const ox_rule_set ox_cpu_rules_qdq_nbits = OX_OWNED_RULE_SET("cpu", rules);
