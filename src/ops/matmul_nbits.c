@@ -99,7 +99,8 @@ static ox_status *infer(ox_infer_ctx *c) {
 typedef struct nbits_state {
   const ox_nbits_variant *v;
   ox_nbits_format f;
-  bool zeros; /* there is a constant input of them */
+  bool zeros;           /* there is a constant input of them */
+  const int32_t *order; /* which k is packed where, if groups are not blocks; else NULL */
   size_t panel_bytes, bytes;
 } nbits_state;
 
@@ -122,9 +123,9 @@ static void pack_nibbles(const uint8_t *blob, size_t block, size_t lanes, uint8_
 static void pack_block(const weights *w, const nbits_state *s, size_t col, size_t block, uint8_t *record) {
   uint8_t values[256];
   size_t lanes = s->v->lanes, lane = col % lanes, vectors = s->f.block * s->f.bits / 32;
-  const uint8_t *blob = w->b + (col * w->blocks + block) * w->blob;
+  const uint8_t *column = w->b + col * w->blocks * w->blob, *blob = column + block * w->blob;
   float scale = scale_of(w, col, block), zero = zero_of(w, col, block);
-  if (w->bits == 4) {
+  if (w->bits == 4 && !s->order) {
     pack_nibbles(blob, w->block, lanes, record + lane * 4);
     uint8_t *at = record + vectors * lanes * 4;
     memcpy(at + lane * 4, &scale, 4), at += lanes * 4;
@@ -132,16 +133,40 @@ static void pack_block(const weights *w, const nbits_state *s, size_t col, size_
     if (s->f.zero == OX_NBITS_FLOATS) memcpy(at + lane * 4, &zero, 4);
     return;
   }
-  for (size_t i = 0; i < w->block; i++) values[i] = (uint8_t)bits_at(blob, i * w->bits, w->bits);
+  for (size_t i = 0; i < w->block; i++) {
+    size_t at = s->order ? (size_t)s->order[block * w->block + i] : block * w->block + i;
+    values[i] = (uint8_t)bits_at(column, at * w->bits, w->bits);
+  }
   ox_nbits_pack(&s->f, lanes, lane, values, scale, zero, record);
+}
+
+/* Columns of A by the group of their weights, if each group has as many as a block: then it is one in that order. NULL
+ * in |*out|: it is not so. */
+static ox_status *order_of(ox_load_ctx *c, const nbits_attrs *a, const ox_tensor *group, const int32_t **out) {
+  const ox_i32u *g = group ? group->data : NULL;
+  size_t k = (size_t)a->K, block = (size_t)a->block_size, blocks = k / block;
+  *out = NULL;
+  if (!g || k % block || k > INT32_MAX) return NULL;
+  int32_t *order = OX_LOAD_ARRAY(c, int32_t, k);
+  size_t *filled = OX_LOAD_ARRAY(c, size_t, blocks);
+  if (!order || !filled) return ox_oom();
+  memset(filled, 0, blocks * sizeof *filled);
+  for (size_t i = 0; i < k; i++) {
+    if (g[i] < 0 || (size_t)g[i] >= blocks || filled[g[i]] == block) return NULL;
+    order[(size_t)g[i] * block + filled[g[i]]++] = (int32_t)i;
+  }
+  *out = order;
+  return NULL;
 }
 
 static ox_status *load(ox_load_ctx *c) {
   const nbits_attrs *a = c->attrs;
   const ox_tensor *zeros = c->n_in > IN_ZERO ? c->in_const[IN_ZERO] : NULL;
   bool has_zeros = c->n_in > IN_ZERO && c->in_type[IN_ZERO], grouped = c->n_in > IN_GROUP && c->in_type[IN_GROUP];
-  if (!c->in_const[IN_B] || !c->in_const[IN_SCALES] || (has_zeros && !zeros) || grouped || a->block_size > 256)
-    return NULL;
+  const int32_t *order = NULL;
+  if (!c->in_const[IN_B] || !c->in_const[IN_SCALES] || (has_zeros && !zeros) || a->block_size > 256) return NULL;
+  if (grouped) OX_TRY(order_of(c, a, c->in_const[IN_GROUP], &order));
+  if (grouped && !order) return NULL;
   weights w = weights_of(a, c->in_const[IN_B], c->in_const[IN_SCALES], zeros);
   nbits_state *s = OX_LOAD_NEW(c, nbits_state);
   if (!s) return ox_oom();
@@ -150,7 +175,7 @@ static ox_status *load(ox_load_ctx *c) {
                            : w.bits <= 4 ? 4
                                          : 8,
                            (float)(1u << (w.bits - 1)), w.block, w.blocks, OX_NBITS_MIDDLE};
-  s->zeros = zeros != NULL;
+  s->zeros = zeros != NULL, s->order = order;
   if (zeros) s->f.zero = zeros->dtype == OX_U8 ? OX_NBITS_BYTES : OX_NBITS_FLOATS;
   s->panel_bytes = ox_nbits_record(&s->f, s->v->lanes) * w.blocks;
   if (!ox_mul_ok(s->panel_bytes, OX_CEIL_DIV(w.n, s->v->lanes), &s->bytes)) return ox_oom();
@@ -231,12 +256,12 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   c->prep = p;
   p->k = (size_t)a->K, p->n = (size_t)a->N, p->m = (size_t)(ox_shape_count(&c->in[IN_A]->shape) / a->K);
   p->blocks = OX_CEIL_DIV(p->k, (size_t)a->block_size), p->padded = p->blocks * (size_t)a->block_size;
-  c->form = !s ? "a column at a time" : a->accuracy_level == 4 ? "panels, 8-bit sums" : "panels";
+  c->form = !s ? "a column at a time" : a->accuracy_level == 4 && !s->order ? "panels, 8-bit sums" : "panels";
   if (!s) return ox_ctx_plan(c, p->m ? (int64_t)p->n : 0, 2 * p->padded * sizeof(float));
   OX_TRY(pack(c, s, &p->packed));
-  p->quantized = a->accuracy_level == 4;
-  if (!p->quantized && p->m >= MANY_ROWS && c->in[IN_A]->dtype == OX_F32) return plan_tall(c, p);
-  p->wide = c->in[IN_A]->dtype != OX_F32 || p->k != p->padded;
+  p->quantized = a->accuracy_level == 4 && !s->order;
+  if (!p->quantized && p->m >= MANY_ROWS && c->in[IN_A]->dtype == OX_F32 && !s->order) return plan_tall(c, p);
+  p->wide = c->in[IN_A]->dtype != OX_F32 || p->k != p->padded || s->order;
   p->early = p->quantized || p->wide;
   p->row_bytes = ready_bytes(p);
   size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes);
@@ -258,7 +283,10 @@ static void make_row(const ox_kernel_ctx *c, const nbits_prep *p, size_t row, fl
   const nbits_state *s = c->state;
   float *x = p->quantized ? wide : (float *)(void *)to;
   const float *from = x;
-  if (p->wide) {
+  if (s->order) {
+    ox_convert_select(c->isa)->load_f32[a->dtype](a->data, row * p->k, p->k, wide);
+    for (size_t i = 0; i < p->k; i++) x[i] = wide[s->order[i]];
+  } else if (p->wide) {
     ox_convert_select(c->isa)->load_f32[a->dtype](a->data, row * p->k, p->k, x);
     memset(x + p->k, 0, (p->padded - p->k) * sizeof *x);
   } else {

@@ -40,7 +40,8 @@ static void check_case(const nbits_case *t, uint32_t isa) {
     zf[i] = t->zero == NO_ZERO ? (float)(1u << (bits - 1)) : t->zero == FLOAT_ZERO ? (float)q + 0.25f : (float)q;
     put_bits(z + i / blocks * zrow, i % blocks * bits, bits, q);
   }
-  for (size_t i = 0; i < k; i++) group[i] = (int32_t)(t->group ? (k - 1 - i) / block : i / block);
+  for (size_t i = 0; i < k; i++)
+    group[i] = (int32_t)(t->group ? (k % block ? k - 1 - i : i * 5 % k) / block : i / block);
   for (size_t i = 0; i < n * k; i++) {
     uint32_t q = draw(1u << bits);
     size_t at = i / k * blocks + (size_t)group[i % k];
@@ -117,6 +118,20 @@ static void check_isa(void **state) {
   for (uint32_t i = 0; i < 150; i++) {
     nbits_case t = {ms[i % 10],    1 + draw(40), ks[draw(4)], bits[i / 5 % 5], blocks[draw(3)],
                     i % 2 ? 4 : 0, (int)draw(3), i & 1,       i % 8 != 7,      i % 16 == 15};
+    check_case(&t, v->needs);
+  }
+  /* groups of columns from all over, as many as a block has; for many rows, too */
+  for (uint32_t i = 0; i < 20; i++) {
+    nbits_case t = {i % 4 == 3 ? 33 : 1 + draw(14),
+                    1 + draw(40),
+                    128 << draw(2),
+                    bits[i % 5],
+                    blocks[draw(3)],
+                    i % 5 == 4 ? 4 : 0,
+                    i % 3,
+                    i & 1,
+                    true,
+                    true};
     check_case(&t, v->needs);
   }
   /* many rows, and k in several blocks of the product of floats */
