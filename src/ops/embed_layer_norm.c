@@ -3,7 +3,11 @@
  * tables (of floats, or of bytes with a scale and a zero point each), added and normalised. */
 #include <math.h>
 
+#include "base/cksize.h"
 #include "graph/op_def.h"
+#include "kern/norm/norm.h"
+#include "kern/quant/convert.h"
+#include "kern/quant/quantize.h"
 
 typedef struct embed_attrs {
   float epsilon;
@@ -46,6 +50,15 @@ static bool is_table(const ox_kernel_ctx *c, uint32_t i, int rank, int64_t hidde
   return t->shape.rank == rank && t->shape.dim[rank - 1] == hidden && t->dtype == c->in[WORD]->dtype;
 }
 
+/* Rows of floats that a run has on each thread: of the tables, of gamma, and of beta. */
+enum { ROW_WORD, ROW_POSITION, ROW_SEGMENT, ROW_GAMMA, ROW_BETA, ROWS };
+
+static ox_status *plan_tokens(ox_kernel_ctx *c, int64_t tokens) {
+  size_t bytes;
+  if (!ox_mul_ok((size_t)c->in[WORD]->shape.dim[1], ROWS * sizeof(float), &bytes)) return ox_oom();
+  return ox_ctx_plan(c, tokens, bytes);
+}
+
 static ox_status *check_scales(ox_kernel_ctx *c, int64_t tokens) {
   for (uint32_t i = WORD; i <= BETA; i++)
     if (ox_ctx_has(c, i) &&
@@ -53,7 +66,7 @@ static ox_status *check_scales(ox_kernel_ctx *c, int64_t tokens) {
          ox_shape_count(&c->in[i + TO_ZERO]->shape) != 1 || c->in[i + TO_ZERO]->dtype != c->in[i]->dtype))
       return ox_fail(OX_SHAPE_MISMATCH, "QEmbedLayerNormalization: table %u wants one scale and one zero point",
                      (unsigned)i);
-  return ox_ctx_plan(c, tokens, (size_t)c->in[WORD]->shape.dim[1] * sizeof(float));
+  return plan_tokens(c, tokens);
 }
 
 static ox_status *prepare(ox_kernel_ctx *c) {
@@ -74,52 +87,39 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     if (p->rank != 2 || p->dim[1] != len || (p->dim[0] != 1 && p->dim[0] != batch))
       return ox_fail(OX_SHAPE_MISMATCH, "EmbedLayerNormalization: position_ids does not fit input_ids");
   }
-  return ox_ctx_plan(c, batch * len, (size_t)hidden * sizeof(float));
+  return plan_tokens(c, batch * len);
 }
 
-/* Element |e| of the table that is input |table|. */
-static float at(const ox_kernel_ctx *c, uint32_t table, int64_t e) {
+/* |n| floats of the table that is input |table|, from element |at| on: in place, or in |room|. */
+static const float *floats_of(const ox_kernel_ctx *c, uint32_t table, int64_t at, int64_t n, float *room) {
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
   const ox_tensor *t = c->in[table];
-  if (t->dtype == OX_F32) return ((const float *)t->data)[e];
-  if (is_byte(t->dtype)) {
-    const void *zero = c->in[table + TO_ZERO]->data;
-    int q = t->dtype == OX_U8 ? ((const uint8_t *)t->data)[e] - *(const uint8_t *)zero
-                              : ((const int8_t *)t->data)[e] - *(const int8_t *)zero;
-    return (float)q * *(const float *)c->in[table + TO_SCALE]->data;
+  if (t->dtype == OX_F32) return (const float *)t->data + at;
+  if (!is_byte(t->dtype)) {
+    ox_convert_select(c->isa)->load_f32[t->dtype](t->data, (size_t)at, (size_t)n, room);
+    return room;
   }
-  uint16_t h = ((const uint16_t *)t->data)[e];
-  return t->dtype == OX_F16 ? ox_f16_to_f32(h) : ox_bf16_to_f32(h);
-}
-
-static void put(const ox_tensor *t, int64_t i, float v) {
-  if (t->dtype == OX_F32)
-    ((float *)t->data)[i] = v;
+  const void *zero = c->in[table + TO_ZERO]->data;
+  float scale = *(const float *)c->in[table + TO_SCALE]->data;
+  if (t->dtype == OX_U8)
+    q->u8_f32((const uint8_t *)t->data + at, room, (size_t)n, scale, *(const uint8_t *)zero);
   else
-    ((uint16_t *)t->data)[i] = t->dtype == OX_F16 ? ox_f16_from_f32(v) : ox_bf16_from_f32(v);
+    q->i8_f32((const int8_t *)t->data + at, room, (size_t)n, scale, *(const int8_t *)zero);
+  return room;
 }
 
-/* Adds row |id| of input |table| to |sum|. */
-static ox_status *add_row(const ox_kernel_ctx *c, uint32_t table, int64_t id, float *sum) {
+static ox_status *row_of(const ox_kernel_ctx *c, uint32_t table, int64_t id, float *room, const float **out) {
   const ox_tensor *t = c->in[table];
   int64_t n = t->shape.dim[1];
   if (id < 0 || id >= t->shape.dim[0])
     return ox_fail(OX_INVALID_ARGUMENT, "EmbedLayerNormalization: id %lld, the table has %lld rows", (long long)id,
                    (long long)t->shape.dim[0]);
-  if (t->dtype == OX_F32)
-    for (int64_t i = 0; i < n; i++) sum[i] += ((const float *)t->data)[id * n + i];
-  else
-    for (int64_t i = 0; i < n; i++) sum[i] += at(c, table, id * n + i);
+  *out = floats_of(c, table, id * n, n, room);
   return NULL;
 }
 
-static void normalise(const ox_kernel_ctx *c, int64_t token, int64_t n, const float *sum) {
-  double mean = 0, var = 0;
-  for (int64_t i = 0; i < n; i++) mean += sum[i];
-  mean /= (double)OX_MAX(n, 1);
-  for (int64_t i = 0; i < n; i++) var += (sum[i] - mean) * (sum[i] - mean);
-  float scale = (float)(1 / sqrt(var / (double)OX_MAX(n, 1) + ((const embed_attrs *)c->attrs)->epsilon));
-  for (int64_t i = 0; i < n; i++)
-    put(c->out[OUT], token * n + i, (float)(sum[i] - mean) * scale * at(c, GAMMA, i) + at(c, BETA, i));
+static void put_row(const ox_kernel_ctx *c, const ox_tensor *t, int64_t at, int64_t n, const float *row) {
+  ox_convert_select(c->isa)->store_f32[t->dtype](row, t->data, (size_t)at, (size_t)n, NULL);
 }
 
 /* How many positions of row |b| the mask marks with 1, wherever they are. */
@@ -130,21 +130,37 @@ static int32_t mask_index(const ox_kernel_ctx *c, int64_t b, int64_t len) {
   return n;
 }
 
+/* Adds what the tables say of |token| to |sum|, which may be the first of |room|. */
+static ox_status *add_rows(const ox_kernel_ctx *c, int64_t token, float *room, float *sum) {
+  int64_t len = c->in[IDS]->shape.dim[1], n = c->in[WORD]->shape.dim[1], position = token % len;
+  const float *word, *place, *segment = NULL;
+  if (ox_ctx_has(c, POS_IDS) && !is_byte(c->in[WORD]->dtype))
+    position = ((const int32_t *)c->in[POS_IDS]->data)[c->in[POS_IDS]->shape.dim[0] == 1 ? position : token];
+  OX_TRY(row_of(c, WORD, ((const int32_t *)c->in[IDS]->data)[token], room + ROW_WORD * n, &word));
+  OX_TRY(row_of(c, POSITION, position, room + ROW_POSITION * n, &place));
+  if (ox_ctx_has(c, SEGMENTS))
+    OX_TRY(row_of(c, SEGMENT, ((const int32_t *)c->in[SEGMENTS]->data)[token], room + ROW_SEGMENT * n, &segment));
+  ox_norm_select(c->isa)->add(word, place, segment, sum, (size_t)n);
+  return NULL;
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
+  const ox_norm_table *t = ox_norm_select(c->isa);
   int64_t len = c->in[IDS]->shape.dim[1], n = c->in[WORD]->shape.dim[1];
-  float *sum = scratch;
+  float *room = scratch, *sum = room + ROW_WORD * n;
+  const float *gamma = floats_of(c, GAMMA, 0, n, room + ROW_GAMMA * n);
+  const float *beta = floats_of(c, BETA, 0, n, room + ROW_BETA * n);
   for (int64_t token = tiles.begin; token < tiles.end; token++) {
-    int64_t s = token % len, position = s;
-    if (ox_ctx_has(c, POS_IDS) && !is_byte(c->in[WORD]->dtype))
-      position = ((const int32_t *)c->in[POS_IDS]->data)[c->in[POS_IDS]->shape.dim[0] == 1 ? s : token];
-    for (int64_t i = 0; i < n; i++) sum[i] = 0;
-    OX_TRY(add_row(c, WORD, ((const int32_t *)c->in[IDS]->data)[token], sum));
-    OX_TRY(add_row(c, POSITION, position, sum));
-    if (ox_ctx_has(c, SEGMENTS)) OX_TRY(add_row(c, SEGMENT, ((const int32_t *)c->in[SEGMENTS]->data)[token], sum));
-    for (int64_t i = 0; ox_ctx_wants(c, SUM) && i < n; i++) put(c->out[SUM], token * n + i, sum[i]);
-    if (ox_ctx_wants(c, OUT)) normalise(c, token, n, sum);
-    if (s == 0 && ox_ctx_wants(c, INDEX))
+    OX_TRY(add_rows(c, token, room, sum));
+    if (ox_ctx_wants(c, SUM)) put_row(c, c->out[SUM], token * n, n, sum);
+    if (ox_ctx_wants(c, OUT) && n > 0) {
+      ox_moments m = ox_norm_moments(t, sum, (size_t)n);
+      float factor = (float)(1 / sqrt(m.variance + (double)((const embed_attrs *)c->attrs)->epsilon));
+      t->apply(sum, sum, (size_t)n, m.mean, factor, gamma, beta);
+      put_row(c, c->out[OUT], token * n, n, sum);
+    }
+    if (token % len == 0 && ox_ctx_wants(c, INDEX))
       ((int32_t *)c->out[INDEX]->data)[token / len] = mask_index(c, token / len, len);
   }
   return NULL;

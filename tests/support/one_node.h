@@ -14,7 +14,7 @@
 #include "graph/op_def.h"
 #include "ops/builtin.h"
 
-enum { ONE_NODE_MOST = 16 };
+enum { ONE_NODE_MOST = 20 };
 
 typedef struct one_node {
   ox_node node;
