@@ -91,6 +91,10 @@ static const shape shapes[] = {
     {"pointwise s2, five of them, stretches of k", 0, 1, 1, 1600, 320, {1, 14, 13}, ONES, {1, 2, 1}, ONES, {0, 0, 0}},
     {"pointwise, stretches of k", 0, 1, 1, 1600, 64, {1, 9, 19}, ONES, ONES, ONES, {0, 0, 0}},
     {"pointwise s2, whole blocks", 0, 2, 1, 32, 64, {1, 27, 32}, ONES, {1, 2, 3}, ONES, {0, 0, 0}},
+    {"pointwise, a block without a partner", 0, 2, 1, 80, 128, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},
+    {"pointwise, a block and panels left", 0, 1, 1, 112, 176, {1, 14, 14}, ONES, ONES, ONES, {0, 0, 0}},
+    {"pointwise, one panel left", 0, 1, 1, 64, 80, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
+    {"pointwise, stretches of k, a block left", 0, 1, 1, 1616, 144, {1, 7, 9}, ONES, ONES, ONES, {0, 0, 0}},
     {"many images", 0, 19, 1, 64, 100, {1, 7, 7}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"many images, k in blocks", 0, 9, 1, 330, 70, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
     {"image, only its borders copied", 1, 2, 1, 3, 16, {1, 21, 251}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
@@ -404,6 +408,7 @@ static void test_extremes(void **state) {
                                  {"depthwise", 0, 1, 40, 1, 1, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
                                  {"pointwise", 0, 1, 1, 40, 35, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},
                                  {"pointwise, whole pairs", 0, 1, 1, 64, 64, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},
+                                 {"pointwise, a block left", 0, 1, 1, 48, 80, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},
                                  {"image", 1, 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}}};
   static const float values[][2] = {{INFINITY, 0.5f}, {INFINITY, INFINITY}, {INFINITY, -INFINITY},
                                     {NAN, 1},         {FLT_MAX, 1},         {1e-40f, -1e-45f},

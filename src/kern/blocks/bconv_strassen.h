@@ -2,10 +2,14 @@
  * kern/blocks/bconv_strassen.h - 1x1 convolutions by Strassen's multiplication of 2 x 2 block matrices: the steps of
  * kern/gemm/strassen.h, with pixels as rows, input channels as k and output channels as columns.
  *
- * The two halves of each dimension are: the first and second half of a tile's pixels; of a run of blocks of input
- * channels; two panels of weights and the next two. Weights are packed as for the direct form. Each worker computes the
- * steps' combinations of pixels for itself. Sums that are not finite or exceed 2^100 are recomputed without Strassen,
- * before anything is stored. */
+ * The two halves of each dimension are: the first and the last pixels of a tile, which share one if their number is
+ * odd; of a run of blocks of input channels; two panels of weights and the next two. Weights are packed as for the
+ * direct form. Each worker computes the steps' combinations of pixels for itself.
+ *
+ * Each product is stored once, and the steps that complete a block of C add what else is part of it in registers: five
+ * products are stored and eight read, where adding each product to its blocks would store eight sums. The bias is part
+ * of the products of steps 3 and 5, of which each block of C has one. Sums that are not finite are recomputed without
+ * Strassen, before anything is stored. */
 #ifndef OX_KERN_BLOCKS_BCONV_STRASSEN_H
 #define OX_KERN_BLOCKS_BCONV_STRASSEN_H
 
@@ -13,42 +17,45 @@
 #include "kern/gemm/strassen.h"
 
 enum {
+  OX_BSTRASSEN_STRIPS = 6,            /* of a call, at most */
   OX_BSTRASSEN_MOST = 14,             /* largest number of pixels in a strip; the smallest is two thirds of it */
   OX_BSTRASSEN_COLUMNS = 2 * OX_BLOCK /* channels of a block of C */
 };
 
-/* The epilogue of complete sums. */
+/* What makes a block of C of the product that completes it. */
 typedef struct ox_bstrassen_end {
-  float *y;       /* the first pixel of the first panel */
-  const float *z; /* residual like y (may be y), or NULL */
-  size_t panel;   /* floats from panel to panel of y and z */
-  size_t pixels;  /* pixels of the strip that exist */
-  const float *bias;
+  const float *plus[3], *minus; /* other products that are part of it; NULL: no more */
+  const float *a_rest, *b_rest; /* a last block of channels that has no partner, multiplied plainly; NULL: none */
+  float *y;                     /* the first pixel of the first panel */
+  const float *z;               /* residual like y (may be y), or NULL */
+  size_t panel;                 /* floats from panel to panel of y and z */
+  size_t pixels;                /* that are stored */
   float lo, hi;
 } ox_bstrassen_end;
 
-/* One strip of pixels times two panels, in one step. */
-typedef struct ox_bstrassen_strip {
-  const float *a;    /* [blocks][a_block / 16][16], of which |m| pixels are read */
-  size_t a_block, m; /* a_block: floats from block to block of channels */
+/* Strips of |m| pixels times two panels, in one step. */
+typedef struct ox_bstrassen_strips {
+  const float *a; /* [blocks][a_block / 16][16], of which n_strips * m pixels are read */
+  size_t a_block; /* floats from block to block of channels */
+  size_t m, n_strips;
   size_t blocks;
   const float *b[2]; /* [blocks * 16][16] each */
   size_t b_panel;
-  int b_sign;  /* the right side is b[0] + b_sign * b[1] */
-  float *c[2]; /* the product times c_sign is added to these, [m][32]; c[1] may be NULL */
-  float c_sign[2];
-  bool c_first;                /* store instead: c has no values yet */
-  const ox_bstrassen_end *end; /* this product completes c[0]; NULL: it does not */
-  const char *ahead;           /* prefetched to L2 meanwhile, ahead_step bytes per k */
-  size_t ahead_step;
-} ox_bstrassen_strip;
+  int b_sign;        /* the right side is b[0] + b_sign * b[1] */
+  const float *bias; /* added to the product: [32], or NULL */
+  float *own;        /* the product, [n_strips * m][32] */
+  bool adds, keeps;  /* whether |own| holds the product of other channels, to be added; whether it is stored */
+  const ox_bstrassen_end *end;             /* only with b_sign > 0. NULL: the product completes no block */
+  const float *ahead[OX_BSTRASSEN_STRIPS]; /* prefetched to L2 during a strip, a line per k; or NULL */
+} ox_bstrassen_strips;
 
 typedef struct ox_bstrassen_kernels {
-  /* False: complete sums are not finite or exceed 2^100; none of them is stored. */
-  bool (*multiply)(const ox_bstrassen_strip *t);
+  /* A bit for each strip: its complete sums are not finite, or so large that adding them up overflows; none of them is
+   * stored. */
+  uint32_t (*multiply)(const ox_bstrassen_strips *t);
   /* The left sides of the steps for blocks of channels x[0] and x[1], one of each half of k. Pixel i is at x[] + at[i];
-   * of |n| pixels the first |half| are one half of the rows. Step s writes to to + s * step_floats. |alone|: also the
-   * steps whose left side is a single block. */
+   * of |n| pixels the first |half| are one half of the rows, the last |half| the other. Step s writes to
+   * to + s * step_floats. |alone|: also the steps whose left side is a single block. */
   void (*mix)(const float *const x[2], const ptrdiff_t *at, size_t half, size_t n, float *to, size_t step_floats,
               bool alone);
 } ox_bstrassen_kernels;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/bconv_strassen_body.h - the kernels of bconv_strassen.h over the SIMD vocabulary, for vectors of 16
  * lanes. Cannot fail, no globals. */
+#include <math.h>
+
 #include "kern/blocks/bconv_strassen.h"
 
 enum { L = OX_BLOCK, NV = 2, COLUMNS = OX_BSTRASSEN_COLUMNS };
@@ -8,77 +10,106 @@ _Static_assert(VF32_LANES == OX_BLOCK, "a block is one vector");
 
 #define EACH_SUM OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
 
-/* ---- a strip of a step ---- */
+/* ---- strips of a step ---- */
 
-OX_INLINE void load_b(const ox_bstrassen_strip *t, const float *const *b, const int sign, vf32 *to) {
+/* What is prefetched while products are computed: the weights that come next to L2; a line of each of two runs of lines
+ * per k, where results will go. */
+typedef struct fetch {
+  const float *ahead;
+  size_t step;
+  const char *soon, *end;
+  size_t other; /* from the first run to the second */
+} fetch;
+
+OX_INLINE void load_b(const float *const *b, const size_t b_panel, const int sign, vf32 *to) {
   OX_UNROLL for (int j = 0; j < NV; j++) {
-    to[j] = vf32_load(b[0] + (size_t)j * t->b_panel);
-    if (sign > 0) to[j] = vf32_add(to[j], vf32_load(b[1] + (size_t)j * t->b_panel));
-    if (sign < 0) to[j] = vf32_sub(to[j], vf32_load(b[1] + (size_t)j * t->b_panel));
+    to[j] = vf32_load(b[0] + (size_t)j * b_panel);
+    if (sign > 0) to[j] = vf32_add(to[j], vf32_load(b[1] + (size_t)j * b_panel));
+    if (sign < 0) to[j] = vf32_sub(to[j], vf32_load(b[1] + (size_t)j * b_panel));
   }
 }
 
-OX_INLINE void add_products(const ox_bstrassen_strip *t, const int m, const int sign, vf32 acc[][NV]) {
-  const float *b[2] = {t->b[0], t->b[1]};
-  const char *ahead = t->ahead;
-  for (const float *a = t->a, *end = a + t->blocks * t->a_block; a < end; a += t->a_block) {
-    const float *next = a + t->a_block;
+/* |blocks| of channels of |m| pixels from |a| on; |after|: what is read next. */
+OX_INLINE void add_products(const ox_bstrassen_strips *t, const float *a, size_t blocks, const float *after,
+                            const float *b0, const float *b1, fetch *f, const int m, const int sign, vf32 acc[][NV]) {
+  const size_t b_panel = t->b_panel;
+  const float *b[2] = {b0, b1};
+  for (; blocks > 0; blocks--) {
+    const float *next = blocks > 1 ? a + t->a_block : after;
     for (size_t k = 0; k < OX_BLOCK; k += 4) OX_UNROLL for (size_t u = 0; u < 4; u++) {
         vf32 bv[NV];
-        OX_PREFETCH_L2(ahead);
+        OX_PREFETCH_L2(f->ahead);
         OX_PREFETCH(next + (k + u) * OX_BLOCK);
-        load_b(t, b, sign, bv);
+        OX_PREFETCH_WRITE(f->soon);
+        OX_PREFETCH_WRITE(f->soon + f->other);
+        f->ahead += f->step, f->soon += f->soon < f->end ? OX_BLOCK * sizeof(float) : 0;
+        load_b(b, b_panel, sign, bv);
         OX_UNROLL for (int i = 0; i < m; i++) {
-          vf32 ai = vf32_splat(a[(size_t)i * OX_BLOCK + k + u]);
-          OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_fma(ai, bv[j], acc[i][j]);
+          const float *ai = a + (size_t)i * OX_BLOCK + k + u;
+          OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_fma_at(ai, bv[j], acc[i][j]);
         }
-        ahead += t->ahead_step, b[0] += OX_BLOCK;
+        b[0] += OX_BLOCK;
         if (sign) b[1] += OX_BLOCK;
       }
+    a = next;
   }
 }
 
-OX_INLINE void add_to(float *c, const float sign, const bool first, vf32 acc[][NV], const int m) {
-  const vf32 s = vf32_splat(sign);
-  if (first)
-    EACH_SUM vf32_store(c + i * COLUMNS + j * L, vf32_mul(s, acc[i][j]));
-  else
-    EACH_SUM vf32_store(c + i * COLUMNS + j * L, vf32_fma(s, acc[i][j], vf32_load(c + i * COLUMNS + j * L)));
+OX_INLINE void add_product(const float *c, vf32 acc[][NV], const int m) {
+  EACH_SUM acc[i][j] = vf32_add(acc[i][j], vf32_load(c + i * COLUMNS + j * L));
 }
 
-/* Completes the sums of a block of C and stores them to Y with bias, residual and clamp. */
-OX_INLINE bool finish(const ox_bstrassen_strip *t, vf32 acc[][NV], const int m) {
-  const ox_bstrassen_end *e = t->end;
-  const vf32 most = vf32_splat(0x1p100f), lo = vf32_splat(e->lo), hi = vf32_splat(e->hi);
-  vm32 fine = vf32_eq(most, most);
-  EACH_SUM {
-    acc[i][j] = vf32_add(acc[i][j], vf32_load(t->c[0] + i * COLUMNS + j * L));
-    fine = vm32_and(fine, vf32_le(vf32_abs(acc[i][j]), most));
-  }
-  if (!vm32_all(fine)) return false;
+/* The sum over pixels is finite only if all are. */
+OX_INLINE bool all_fine(vf32 acc[][NV], const int m) {
+  vf32 sum[NV];
+  OX_UNROLL for (int j = 0; j < NV; j++) sum[j] = vf32_add(acc[0][j], acc[1][j]);
+  OX_UNROLL for (int i = 2; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) sum[j] = vf32_add(sum[j], acc[i][j]);
+  const vf32 most = vf32_splat(0x1p100f);
+  return vm32_all(vm32_and(vf32_le(vf32_abs(sum[0]), most), vf32_le(vf32_abs(sum[1]), most)));
+}
+
+/* Completes a block of C of pixels |at| on and stores it to Y with residual and clamp. */
+OX_INLINE bool finish(const ox_bstrassen_end *e, const size_t at, vf32 acc[][NV], const int m) {
+  if (e->minus) EACH_SUM acc[i][j] = vf32_sub(acc[i][j], vf32_load(e->minus + at * COLUMNS + i * COLUMNS + j * L));
+  for (int q = 0; q < 3 && e->plus[q]; q++) add_product(e->plus[q] + at * COLUMNS, acc, m);
+  if (!all_fine(acc, m)) return false;
+  if (e->z) EACH_SUM acc[i][j] = vf32_add(acc[i][j], vf32_load(e->z + (size_t)j * e->panel + (at + (size_t)i) * L));
+  const vf32 lo = vf32_splat(e->lo), hi = vf32_splat(e->hi);
+  if (e->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN stays */
+  if (e->hi < INFINITY) EACH_SUM acc[i][j] = vf32_min(hi, acc[i][j]);
   OX_UNROLL for (int j = 0; j < NV; j++) {
-    const vf32 bias = e->bias ? vf32_load(e->bias + j * L) : vf32_zero();
-    float *y = e->y + (size_t)j * e->panel;
-    const float *z = e->z ? e->z + (size_t)j * e->panel : NULL;
+    float *y = e->y + (size_t)j * e->panel + at * L;
     OX_UNROLL for (int i = 0; i < m; i++) {
-      if (i == m - 1 && (size_t)i >= e->pixels) break;
-      vf32 v = vf32_add(acc[i][j], bias);
-      if (z) v = vf32_add(v, vf32_load(z + i * L));
-      vf32_store(y + i * L, vf32_min(hi, vf32_max(lo, v)));
+      if (i == m - 1 && at + (size_t)i >= e->pixels) break;
+      vf32_store(y + i * L, acc[i][j]);
     }
   }
   return true;
 }
 
 /* |m| and |sign| are constants after inlining. */
-OX_INLINE bool multiply_pixels(const ox_bstrassen_strip *t, const int m, const int sign) {
-  vf32 acc[OX_BSTRASSEN_MOST][NV];
-  EACH_SUM acc[i][j] = vf32_zero();
-  add_products(t, m, sign, acc);
-  if (t->c[1]) add_to(t->c[1], t->c_sign[1], t->c_first, acc, m);
-  if (t->end) return finish(t, acc, m);
-  add_to(t->c[0], t->c_sign[0], t->c_first, acc, m);
-  return true;
+OX_INLINE uint32_t multiply_pixels(const ox_bstrassen_strips *t, const int m, const int sign) {
+  const size_t pixels = (size_t)m, step = pixels * OX_BLOCK;
+  const ox_bstrassen_end *e = sign > 0 ? t->end : NULL;
+  uint32_t bad = 0;
+  for (size_t s = 0, at = 0; s < t->n_strips; s++, at += pixels) {
+    const float *a = t->a + s * step;
+    float *own = t->own + at * COLUMNS;
+    vf32 acc[OX_BSTRASSEN_MOST][NV];
+    OX_UNROLL for (int j = 0; j < NV; j++) {
+      const vf32 begin = t->bias ? vf32_load(t->bias + j * L) : vf32_zero();
+      OX_UNROLL for (int i = 0; i < m; i++) acc[i][j] = begin;
+    }
+    fetch f = {t->ahead[s], t->ahead[s] ? OX_BLOCK : 0, (const char *)(e ? e->y + at * L : own), NULL, 0};
+    f.end = f.soon + step * sizeof(float), f.other = (e ? e->panel : step) * sizeof(float);
+    add_products(t, a, t->blocks, a + step, t->b[0], t->b[1], &f, m, sign, acc);
+    if (t->adds) add_product(own, acc, m);
+    if (t->keeps) EACH_SUM vf32_store(own + i * COLUMNS + j * L, acc[i][j]);
+    if (!e) continue;
+    if (e->a_rest) add_products(t, e->a_rest + s * step, 1, a + step, e->b_rest, NULL, &f, m, 0, acc);
+    if (!finish(e, at, acc, m)) bad |= 1u << s;
+  }
+  return bad;
 }
 
 #define STRASSEN_PIXELS(m)                               \
@@ -87,7 +118,7 @@ OX_INLINE bool multiply_pixels(const ox_bstrassen_strip *t, const int m, const i
     if (t->b_sign < 0) return multiply_pixels(t, m, -1); \
     return multiply_pixels(t, m, 0);
 
-static bool multiply(const ox_bstrassen_strip *t) {
+static uint32_t multiply(const ox_bstrassen_strips *t) {
   switch (t->m) {
     STRASSEN_PIXELS(9)
     STRASSEN_PIXELS(10)
@@ -96,7 +127,7 @@ static bool multiply(const ox_bstrassen_strip *t) {
     STRASSEN_PIXELS(13)
     STRASSEN_PIXELS(14)
   }
-  return true;
+  return 0;
 }
 
 /* ---- pixels ---- */
@@ -105,10 +136,7 @@ static void mix(const float *const x[2], const ptrdiff_t *at, size_t half, size_
                 bool alone) {
   for (size_t i = 0; i < half; i++, to += OX_BLOCK) {
     vf32 v[4];
-    OX_UNROLL for (size_t q = 0; q < 4; q++) {
-      size_t pixel = i + (q >> 1) * half;
-      v[q] = pixel < n ? vf32_load(x[q & 1] + at[pixel]) : vf32_zero();
-    }
+    OX_UNROLL for (size_t q = 0; q < 4; q++) { v[q] = vf32_load(x[q & 1] + at[i + (q >> 1) * (n - half)]); }
     OX_UNROLL for (int s = 0; s < OX_STRASSEN_STEPS; s++) {
       const ox_strassen_step *p = &ox_strassen[s];
       if (!p->a_pair && !alone) continue;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/form_strassen.c - 1x1 convolutions of many channels in seven products for eight (bconv_strassen.h). A
  * tile is some pixels of an image by two pairs of panels, a *band*; a thread that takes other panels of the same pixels
- * keeps what the steps take of those. Of an odd number of tiles the last band's are the direct form's, which are
- * smaller: two threads would wait for one tile else. */
+ * keeps what the steps take of those. What is left of the outputs is the direct form's; so is the last band of an odd
+ * number of tiles, since two threads would wait for one tile else. A last block of channels without a partner is
+ * multiplied plainly, by the steps that complete a block of C. */
 #include <math.h>
 
 #include "base/cksize.h"
@@ -25,12 +26,13 @@ typedef struct strassen_plan {
   const ox_bstrassen_kernels *v;
   const ox_bconv_variant *plain;
   int64_t pixels, in_pixels, blocks; /* of an image */
+  int64_t pairs;                     /* of blocks; there may be one block more */
   int64_t parts, most;               /* of the pixels; pixels of a part at most */
   int64_t bands;                     /* that the steps compute */
-  ox_bconv_direct_plan rest;         /* another one; tiles of stage 1 are those of half the bands, then half of its ... */
-  int64_t n_rest;                    /* ... tiles, and again: who steals the upper half gets as much. 0: there is none */
-  int64_t stretches, stretch;        /* of k; blocks of half a stretch at most */
-  size_t step_floats;                /* of what a step takes of the pixels, in a stretch */
+  ox_bconv_direct_plan rest;  /* another one; tiles of stage 1 are those of half the bands, then half of its ... */
+  int64_t n_rest;             /* ... tiles, and again: who steals the upper half gets as much. 0: there is none */
+  int64_t stretches, stretch; /* of k; pairs of blocks of a stretch at most */
+  size_t step_floats;         /* of what a step takes of the pixels, in a stretch */
   size_t mixed_at, sums_at, segs_at; /* in the scratch, behind the places of pixels */
   size_t rest_at;
   float lo, hi;
@@ -53,18 +55,28 @@ static bool serves(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   if (!select_kernels(t->isa) || t->exact || t->isa & OX_PLAIN_SUMS) return false;
   if (t->x_plain || g->groups != 1 || ox_conv_taps(g) != 1) return false;
-  if (g->ic < PAIR || g->ic % PAIR || g->oc < BAND_CHANNELS || g->oc % BAND_CHANNELS) return false;
+  if (g->ic < PAIR || g->ic % OX_BLOCK || g->oc < BAND_CHANNELS || g->oc % OX_BLOCK) return false;
   for (int a = 0; a < OX_CONV_AXES; a++)
     if (g->tap[a][0] != 0 || (g->out[a] - 1) * g->stride[a] >= g->in[a]) return false;
+  bool flat = g->stride[1] * g->stride[2] == 1 && g->in[1] * g->in[2] == g->out[1] * g->out[2];
+  if ((g->ic % PAIR && !flat) || (g->oc % BAND_CHANNELS && g->batch != 1)) return false;
   return g->out[0] == 1 && g->in[0] == 1 && g->out[1] * g->out[2] >= LEAST_PIXELS;
 }
 
-/* Of the direct form's time, as measured on Zen 4: what is added to blocks of C counts the more the fewer k there are,
- * what is made of pixels the fewer outputs read it. Where vectors do not go in halves products take half the time, and
- * nothing is won. */
+/* Bands that the steps compute: of an odd number of tiles the last band's are not. */
+static int64_t bands_of(const ox_conv_geom *g) {
+  int64_t parts = OX_CEIL_DIV(g->out[1] * g->out[2], MOST_PIXELS), bands = g->oc / BAND_CHANNELS;
+  return bands - (g->batch == 1 && parts % 2 && bands % 2 && bands > 1);
+}
+
+/* Of the direct form's time, as measured on Zen 4: sums and stores of products count the more the fewer k there are,
+ * what is made of pixels the fewer outputs read it, and large maps are read from memory. Where vectors do not go in
+ * halves products take half the time, and nothing is won. */
 static double cost_ns(const ox_bconv_task *t) {
   if (!serves(t)) return INFINITY;
-  double of = 0.9 + 11.0 / (double)t->g.ic + 10.0 / (double)t->g.oc;
+  double share = (double)(bands_of(&t->g) * BAND_CHANNELS) / (double)t->g.oc;
+  double steps = 0.867 + 11.0 / (double)t->g.ic + 5.0 / (double)t->g.oc;
+  double of = 1 - share + share * (steps + 16e-6 * (double)(t->g.out[1] * t->g.out[2]));
   return ox_bconv_form_direct.cost_ns(t) * (t->isa & OX_AVX512_HALVES ? of : OX_MAX(of, 1.01));
 }
 
@@ -76,12 +88,17 @@ static size_t put(size_t *at, size_t bytes) {
   return begin;
 }
 
-/* The last band goes to the direct form; false: a size overflows. */
+/* Channels from the bands on go to the direct form; false: a size overflows. */
 static bool plan_rest(strassen_plan *p, size_t *at) {
   ox_bconv_plan *rest = &p->rest.head;
-  rest->form = &ox_bconv_form_direct, rest->task = p->head.task, rest->task.g.oc = BAND_CHANNELS;
+  rest->form = &ox_bconv_form_direct, rest->task = p->head.task, rest->task.g.oc -= p->bands * BAND_CHANNELS;
   if (!rest->form->plan(rest)) return false;
-  p->bands--, p->n_rest = rest->n_tiles[0], p->rest_at = put(at, rest->scratch_bytes);
+  if (rest->n_tiles[0] == 1) {
+    p->rest.halved = 0;
+    if (ox_bconv_direct_divides(&p->rest)) rest->n_tiles[0] = 2;
+    if (rest->n_tiles[0] == 1) p->rest.halved = -1;
+  }
+  p->n_rest = rest->n_tiles[0], p->rest_at = put(at, rest->scratch_bytes);
   return true;
 }
 
@@ -97,15 +114,16 @@ static bool plan(ox_bconv_plan *head) {
   p->in_pixels = g->in[1] * g->in[2], p->pixels = g->out[1] * g->out[2], p->blocks = g->ic / OX_BLOCK;
   p->parts = OX_CEIL_DIV(p->pixels, MOST_PIXELS), p->most = OX_CEIL_DIV(p->pixels, p->parts);
   p->flat = p->pixels == p->in_pixels && g->stride[1] * g->stride[2] == 1;
-  p->bands = g->oc / BAND_CHANNELS;
-  p->stretches = OX_CEIL_DIV(p->blocks / 2, MOST_BLOCKS), p->stretch = OX_CEIL_DIV(p->blocks / 2, p->stretches);
+  p->bands = bands_of(g);
+  p->pairs = p->blocks / 2;
+  p->stretches = OX_CEIL_DIV(p->pairs, MOST_BLOCKS), p->stretch = OX_CEIL_DIV(p->pairs, p->stretches);
   size_t half = (size_t)OX_CEIL_DIV(p->most, 2), at = 0;
   p->step_floats = half * (size_t)p->stretch * OX_BLOCK;
   put(&at, (size_t)p->most * sizeof(ptrdiff_t));
   p->mixed_at = put(&at, (size_t)p->stretches * OX_STRASSEN_STEPS * p->step_floats * sizeof(float));
-  p->sums_at = put(&at, 4 * half * OX_BSTRASSEN_COLUMNS * sizeof(float));
+  p->sums_at = put(&at, OX_STRASSEN_STEPS * half * OX_BSTRASSEN_COLUMNS * sizeof(float));
   p->segs_at = put(&at, (size_t)p->blocks * sizeof(ox_bconv_seg));
-  if (g->batch == 1 && p->parts % 2 && p->bands % 2 && p->bands > 1 && !plan_rest(p, &at)) return false;
+  if (g->oc > p->bands * BAND_CHANNELS && !plan_rest(p, &at)) return false;
   head->scratch_bytes = at, head->shared_bytes = sizeof(ox_carried);
   head->n_stages = 2, head->n_tiles[0] = 1;
   int64_t n[] = {g->batch, p->parts, p->bands}, steps;
@@ -117,17 +135,18 @@ static bool plan(ox_bconv_plan *head) {
 typedef struct walk {
   const strassen_plan *p;
   const ox_conv_args *a;
-  int64_t band, begin;    /* the first pixel of the image */
-  size_t n, half, strips; /* pixels of the tile, of a block of C */
-  const float *x;         /* of the image */
-  bool in_place;          /* the steps read A0 and A3 there */
-  int64_t y;              /* where the tile begins */
+  int64_t band, begin; /* the first pixel of the image */
+  size_t n, half;      /* pixels of the tile, of a block of C: the first ones, and the last ones */
+  size_t strips;
+  const float *x; /* of the image */
+  bool in_place;  /* the steps read A0 and A3 there */
+  int64_t y;      /* where the tile begins */
   ptrdiff_t *at;
   float *mixed, *sums;
   ox_bconv_seg *segs;
 } walk;
 
-static int64_t stretch_begin(const strassen_plan *p, int64_t s) { return p->blocks / 2 * s / p->stretches * 2; }
+static int64_t stretch_begin(const strassen_plan *p, int64_t s) { return p->pairs * s / p->stretches * 2; }
 
 static walk walk_of(const strassen_plan *p, const ox_conv_args *a, int64_t tile, char *scratch) {
   int64_t part = tile % p->parts, image = tile / p->parts, end = p->pixels * (part + 1) / p->parts;
@@ -138,7 +157,7 @@ static walk walk_of(const strassen_plan *p, const ox_conv_args *a, int64_t tile,
   w.y = (image * (p->g.oc / OX_BLOCK) * p->pixels + w.begin) * OX_BLOCK;
   w.mixed = (float *)(scratch + p->mixed_at), w.sums = (float *)(scratch + p->sums_at);
   w.segs = (ox_bconv_seg *)(scratch + p->segs_at);
-  w.in_place = p->flat && w.n % 2 == 0;
+  w.in_place = p->flat;
   return w;
 }
 
@@ -191,65 +210,101 @@ static void activate(const walk *w, const ox_bstrassen_end *e, int64_t q) {
   }
 }
 
-/* Pixels [i, i + t->m) of a block of C that this strip makes whole. */
-static void finish_strip(const walk *w, ox_bstrassen_strip *t, size_t block, size_t i) {
+static float *product_of(const walk *w, size_t step) { return w->sums + step * w->half * OX_BSTRASSEN_COLUMNS; }
+
+/* Pixels from |i| on of the block of C that |step| completes. */
+static ox_bstrassen_end end_of(const walk *w, size_t step, size_t i) {
   const strassen_plan *p = w->p;
+  uint8_t block = ox_strassen[step].c[0];
   int64_t q = w->band * BAND + 2 * (int64_t)(block & 1);
-  size_t first = i + (block >> 1) * w->half;
-  int64_t y = w->y + (q * p->pixels + (int64_t)first) * OX_BLOCK;
+  size_t first = block >> 1 ? w->n - w->half : 0, n = 0;
+  int64_t y = w->y + (q * p->pixels + (int64_t)(first + i)) * OX_BLOCK;
   ox_bstrassen_end e = {.y = w->a->y + y,
                         .z = w->a->z ? w->a->z + y : NULL,
                         .panel = (size_t)(p->pixels * OX_BLOCK),
-                        .pixels = OX_MIN(t->m, w->n - first),
-                        .bias = w->a->bias ? w->a->bias + q * OX_BLOCK : NULL,
+                        .pixels = (block >> 1 ? w->half : w->n - w->half) - i,
                         .lo = p->lo,
                         .hi = p->hi};
-  t->end = &e;
-  if (!p->v->multiply(t)) plain_strip(w, q, first, e.pixels);
-  if (w->a->slope || p->post) activate(w, &e, q);
+  for (size_t s = 0; s < OX_STRASSEN_STEPS; s++)
+    for (int c = 0; c < 2; c++) {
+      const ox_strassen_step *x = &ox_strassen[s];
+      if (s == step || !x->c_sign[c] || x->c[c] != block) continue;
+      const float *from = product_of(w, s) + i * OX_BSTRASSEN_COLUMNS;
+      if (x->c_sign[c] > 0)
+        e.plus[n++] = from;
+      else
+        e.minus = from;
+    }
+  if (p->blocks % 2 == 0) return e;
+  int64_t at = p->blocks - 1;
+  e.a_rest = w->x + (at * p->in_pixels + w->begin + (int64_t)(first + i)) * OX_BLOCK;
+  e.b_rest = w->a->w + (q * p->g.ic + at * OX_BLOCK) * OX_BLOCK;
+  return e;
+}
+
+/* Strips of a step from pixel |i| of its block of C on. */
+static void run_strips(const walk *w, ox_bstrassen_strips *t, size_t step, bool whole, size_t i) {
+  if (t->n_strips == 0) return;
+  t->own = product_of(w, step) + i * OX_BSTRASSEN_COLUMNS;
+  if (!whole) {
+    w->p->v->multiply(t);
+    return;
+  }
+  uint8_t block = ox_strassen[step].c[0];
+  int64_t q = w->band * BAND + 2 * (int64_t)(block & 1);
+  ox_bstrassen_end e = end_of(w, step, i);
+  size_t first = i + (block >> 1 ? w->n - w->half : 0);
+  e.pixels = OX_MIN(e.pixels, t->n_strips * t->m), t->end = &e;
+  uint32_t bad = w->p->v->multiply(t);
+  for (size_t s = 0; bad; s++, bad >>= 1)
+    if (bad & 1) plain_strip(w, q, first + s * t->m, OX_MIN(t->m, e.pixels - s * t->m));
+  if (w->a->slope || w->p->post) activate(w, &e, q);
   t->end = NULL;
 }
 
-/* Weights that come next, a line for each k until all are asked for. */
-typedef struct fetch {
-  const char *at, *end;
-} fetch;
+/* The weights that the next strip prefetches, half a stretch of a panel: first what this band reads next, then the
+ * next one; NULL: no more. |n| counts them. */
+static const float *next_weights(const walk *w, int64_t n) {
+  static const int8_t order[] = {0, 3, 1, 2}; /* in which the steps need the blocks of B */
+  const strassen_plan *p = w->p;
+  int64_t q = order[n / 2 % 4], s = n / 8 % p->stretches, band = w->band + n / 8 / p->stretches;
+  int64_t panel = band * BAND + (q & 1) * 2 + n % 2, half = (stretch_begin(p, s + 1) - stretch_begin(p, s)) / 2;
+  if (band > w->band + 1 || panel * OX_BLOCK >= p->g.oc) return NULL;
+  return w->a->w + (panel * p->g.ic + (stretch_begin(p, s) + (q >> 1) * half) * OX_BLOCK) * OX_BLOCK;
+}
 
-static void run_step(const walk *w, int64_t s, size_t step, fetch *f) {
+static void run_step(const walk *w, int64_t s, size_t step, int64_t *fetched) {
   const strassen_plan *p = w->p;
   const ox_strassen_step *x = &ox_strassen[step];
   int64_t b0 = stretch_begin(p, s), n = (stretch_begin(p, s + 1) - b0) / 2, k = p->g.ic;
   const float *band = w->a->w + (w->band * BAND * k + b0 * OX_BLOCK) * OX_BLOCK, *b[4];
   for (int64_t q = 0; q < 4; q++) b[q] = band + ((q & 1) * 2 * k + (q >> 1) * n * OX_BLOCK) * OX_BLOCK;
-  size_t low = w->half / w->strips, high = w->half % w->strips, block = w->half * OX_BSTRASSEN_COLUMNS;
-  ox_bstrassen_strip t = {.a = mixed_at(w, s) + step * p->step_floats,
-                          .a_block = w->half * OX_BLOCK,
-                          .blocks = (size_t)n,
-                          .b = {b[x->b[0]], b[x->b[1]]},
-                          .b_panel = (size_t)(k * OX_BLOCK),
-                          .b_sign = x->b_sign,
-                          .c = {w->sums + x->c[0] * block, x->c_sign[1] ? w->sums + x->c[1] * block : NULL},
-                          .c_sign = {x->c_sign[0], x->c_sign[1]},
-                          .c_first = s == 0 && step < OX_STRASSEN_FIRST};
+  size_t low = w->half / w->strips, high = w->half % w->strips;
+  bool last = s + 1 == p->stretches, whole = step >= OX_STRASSEN_WHOLE && last;
+  ox_bstrassen_strips t = {.a = mixed_at(w, s) + step * p->step_floats,
+                           .a_block = w->half * OX_BLOCK,
+                           .blocks = (size_t)n,
+                           .b = {b[x->b[0]], b[x->b[1]]},
+                           .b_panel = (size_t)(k * OX_BLOCK),
+                           .b_sign = x->b_sign,
+                           .adds = s > 0,
+                           .keeps = !whole || x->c_sign[1]};
+  if (whole && x->c_sign[1] && w->a->bias) /* each block of C has one of these two */
+    t.bias = w->a->bias + (w->band * BAND + 2 * (x->c[0] & 1)) * OX_BLOCK;
   if (w->in_place && !x->a_pair) {
     t.a_block = (size_t)(p->in_pixels * OX_BLOCK);
     t.a = w->x + (b0 + (x->a[0] & 1) * n) * (int64_t)t.a_block +
-          (w->begin + (int64_t)(w->half * (x->a[0] >> 1))) * OX_BLOCK;
+          (w->begin + (int64_t)(x->a[0] >> 1 ? w->n - w->half : 0)) * OX_BLOCK;
   }
-  bool whole = step >= OX_STRASSEN_WHOLE && s + 1 == p->stretches;
-  for (size_t strip = 0, i = 0; strip < w->strips; strip++, i += t.m) {
-    t.m = low + (strip < high), t.ahead = f->at, t.ahead_step = f->at < f->end ? OX_BLOCK * sizeof(float) : 0;
-    f->at += t.ahead_step * t.blocks * OX_BLOCK;
-    if (whole)
-      finish_strip(w, &t, x->c[0], i);
-    else
-      p->v->multiply(&t);
-    t.a += t.m * OX_BLOCK, t.c[0] += t.m * OX_BSTRASSEN_COLUMNS;
-    if (t.c[1]) t.c[1] += t.m * OX_BSTRASSEN_COLUMNS;
+  for (size_t i = 0, m = low + 1; m >= low; m--) { /* the longer strips first */
+    t.m = m, t.n_strips = m > low ? high : w->strips - high;
+    for (size_t strip = 0; strip < t.n_strips; strip++) t.ahead[strip] = next_weights(w, (*fetched)++);
+    run_strips(w, &t, step, whole, i);
+    t.a += m * t.n_strips * OX_BLOCK, i += m * t.n_strips;
   }
 }
 
-/* Tile |i| of the band that goes to the direct form. */
+/* Tile |i| of the channels that go to the direct form. */
 static void run_rest(const strassen_plan *p, const ox_conv_args *a, int64_t i, char *scratch) {
   const ox_bconv_plan *rest = &p->rest.head;
   int64_t channel = p->bands * BAND_CHANNELS, y = channel * p->pixels;
@@ -263,14 +318,12 @@ static void run_rest(const strassen_plan *p, const ox_conv_args *a, int64_t i, c
 
 /* Tile |i| of the steps. |mixed|: the pixels that the scratch has something of. */
 static void run_bands(const strassen_plan *p, const ox_conv_args *a, int64_t i, int64_t *mixed, char *scratch) {
-  int64_t band = BAND_CHANNELS * p->g.ic, bands = p->bands + (p->n_rest > 0);
   walk w = walk_of(p, a, i / p->bands, scratch);
   w.band = i % p->bands;
   if (*mixed != i / p->bands) mix_all(&w), *mixed = i / p->bands;
-  const float *next = a->w + (w.band + 1) % bands * band;
-  fetch f = {(const char *)next, (const char *)(next + band)};
+  int64_t fetched = 2; /* the first block of B is read at once */
   for (int64_t s = 0; s < p->stretches; s++)
-    for (size_t step = 0; step < OX_STRASSEN_STEPS; step++) run_step(&w, s, step, &f);
+    for (size_t step = 0; step < OX_STRASSEN_STEPS; step++) run_step(&w, s, step, &fetched);
 }
 
 static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
