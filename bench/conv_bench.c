@@ -51,6 +51,17 @@ static const layer layers[] = {
     DEPTHWISE("mobilenet", 3, 960, 7, 3, 1),     SQUARE("mobilenet", 2, 960, 160, 7, 1, 1),
     SQUARE("mobilenet", 1, 960, 320, 7, 1, 1),   SQUARE("mobilenet", 1, 320, 1280, 7, 1, 1),
 
+    SQUARE("effnet", 1, 96, 24, 56, 1, 1),       SQUARE("effnet", 1, 144, 24, 56, 1, 1),
+    SQUARE("effnet", 1, 240, 40, 28, 1, 1),      SQUARE("effnet", 1, 40, 240, 28, 1, 1),
+    SQUARE("effnet", 1, 240, 80, 14, 1, 1),      SQUARE("effnet", 3, 80, 480, 14, 1, 1),
+    SQUARE("effnet", 2, 480, 80, 14, 1, 1),      SQUARE("effnet", 1, 480, 112, 14, 1, 1),
+    SQUARE("effnet", 3, 112, 672, 14, 1, 1),     SQUARE("effnet", 2, 672, 112, 14, 1, 1),
+    SQUARE("effnet", 1, 672, 192, 7, 1, 1),      SQUARE("effnet", 4, 192, 1152, 7, 1, 1),
+    SQUARE("effnet", 3, 1152, 192, 7, 1, 1),     SQUARE("effnet", 1, 1152, 320, 7, 1, 1),
+    SQUARE("effnet", 1, 320, 1280, 7, 1, 1),     DEPTHWISE("effnet", 1, 32, 112, 3, 1),
+    DEPTHWISE("effnet", 1, 480, 14, 5, 1),       DEPTHWISE("effnet", 2, 672, 14, 5, 1),
+    DEPTHWISE("effnet", 3, 1152, 7, 5, 1),       DEPTHWISE("effnet", 1, 1152, 7, 3, 1),
+
     SQUARE("yolov8n", 1, 3, 16, 640, 3, 2),      SQUARE("yolov8n", 1, 16, 32, 320, 3, 2),
     SQUARE("yolov8n", 1, 32, 32, 160, 1, 1),     SQUARE("yolov8n", 2, 16, 16, 160, 3, 1),
     SQUARE("yolov8n", 1, 48, 32, 160, 1, 1),     SQUARE("yolov8n", 1, 32, 64, 160, 3, 2),
