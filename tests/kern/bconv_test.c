@@ -81,6 +81,7 @@ static const shape shapes[] = {
     {"groups of four, taps beyond the image", 0, 1, 10, 4, 4, {1, 3, 3}, {1, 3, 3}, ONES, {1, 7, 7}, {0, 7, 7}},
     {"depthwise", 0, 2, 50, 1, 1, {1, 15, 33}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"depthwise s2", 0, 1, 9, 1, 1, {1, 30, 31}, {1, 5, 5}, {1, 2, 2}, ONES, {0, 2, 2}},
+    {"depthwise, cut once", 0, 1, 1040, 1, 1, {1, 9, 14}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"three outputs", 0, 2, 1, 64, 3, {1, 30, 37}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"one output, a block and a half", 0, 1, 1, 24, 1, {1, 19, 70}, {1, 5, 5}, ONES, ONES, {0, 2, 2}},
     {"one output, s2, dilated", 0, 1, 1, 33, 1, {1, 40, 71}, {1, 3, 3}, {1, 2, 2}, {1, 2, 3}, {0, 2, 3}},

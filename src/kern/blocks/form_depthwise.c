@@ -5,10 +5,12 @@
 
 #include "kern/blocks/window.h"
 
+enum { WHOLE = 112 /* pixels of a map that is not cut: 1x1 convolutions cut larger ones */ };
+
 typedef struct depthwise_plan {
   ox_bconv_plan head;
   ox_window window;
-  int64_t blocks, tile_rows, row_tiles; /* a tile: rows of one block of one image */
+  int64_t blocks, tile_rows, row_tiles; /* a tile: rows of one block of one image; first the upper rows of all */
 } depthwise_plan;
 
 static int64_t blocks_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->groups, OX_BLOCK); }
@@ -51,6 +53,7 @@ static bool plan(ox_bconv_plan *head) {
   int64_t rows = g->out[0] * g->out[1], planes = g->batch * p->blocks;
   p->tile_rows = ox_window_tile_rows(&p->window, planes);
   p->row_tiles = OX_CEIL_DIV(rows, p->tile_rows);
+  if (p->row_tiles == 1 && rows * g->out[2] > WHOLE) p->row_tiles = 2, p->tile_rows = OX_CEIL_DIV(rows, 2);
   head->n_stages = 1, head->n_tiles[0] = g->out[2] ? planes * p->row_tiles : 0;
   head->scratch_bytes = p->window.scratch_bytes;
   return true;
@@ -65,7 +68,8 @@ static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage
   int64_t in_rows = g->in[0] * g->in[1], rows = g->out[0] * g->out[1], taps = ox_conv_taps(g);
   (void)stage;
   for (int64_t t = begin; t < end; t++) {
-    int64_t plane = t / p->row_tiles, block = plane % p->blocks, r0 = t % p->row_tiles * p->tile_rows;
+    int64_t planes = g->batch * p->blocks, plane = t % planes, block = plane % p->blocks, r = t / planes;
+    int64_t r0 = r * p->tile_rows;
     float bias[OX_BLOCK] = {0};
     for (int64_t c = 0; a->bias && c < OX_MIN(OX_BLOCK, g->groups - block * OX_BLOCK); c++)
       bias[c] = a->bias[block * OX_BLOCK + c];
@@ -78,7 +82,7 @@ static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage
                          .z = a->z ? a->z + at : NULL,
                          .slope = a->slope ? a->slope + block * OX_BLOCK : NULL,
                          .y = a->y + at,
-                         .sums = a->sums ? a->sums + t * OX_BLOCK : NULL};
+                         .sums = a->sums ? a->sums + (plane * p->row_tiles + r) * OX_BLOCK : NULL};
     if (w.sums) memset(w.sums, 0, OX_BLOCK * sizeof *w.sums);
     ox_window_rows(&p->window, &w, r0, OX_MIN(r0 + p->tile_rows, rows), scratch);
   }

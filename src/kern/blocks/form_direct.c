@@ -150,6 +150,7 @@ static void cut(ox_bconv_direct_plan *p, int64_t tiles_px) {
     if (width * 2 <= mr && p->tile_h < g->out[1]) p->tile_h = OX_ROUND_UP(p->tile_h, 2);
   } else {
     int64_t n = OX_MAX((px * strips + width / 2) / width, 1);
+    n = OX_CEIL_DIV(strips, OX_CEIL_DIV(strips, n)); /* evenly */
     p->tile_w = OX_MIN(OX_CEIL_DIV(width, strips) * n, width);
   }
   p->tiles_h = OX_CEIL_DIV(g->out[1], p->tile_h), p->tiles_w = OX_CEIL_DIV(width, p->tile_w);
