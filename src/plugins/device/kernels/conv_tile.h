@@ -14,6 +14,10 @@ enum {
   CONV_ROWS = 256 / CONV_TILE, /* rows of a step that are loaded at a time */
   CONV_BEYOND = 1 << 28        /* a coordinate outside of every image */
 };
+#define TILE_BLOCKS CONV_BLOCKS
+#define TILE_STEP CONV_STEP
+#define TILE_WIDTH CONV_WIDTH
+#include "plugins/device/kernels/tile_sums.h"
 
 FUNCTION float4 conv_weights(const GLOBAL REAL *w, int row, int rows, int k, int n, int wide) {
   float4 v = MAKE4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -47,6 +51,16 @@ FUNCTION void conv_tap(const conv_params *p, int k, LOCAL_POINTER int *tap) {
   tap[1] = k < p->k ? z : CONV_BEYOND, tap[2] = y, tap[3] = x;
 }
 
+/* Where the first tap of a column lies: address, depth, row and column. */
+FUNCTION void conv_pixel(const conv_params *p, int group, int column, int *at) {
+  int image = column / p->pixels, pixel = column % p->pixels;
+  int z = pixel / (p->out[1] * p->out[2]) * p->stride[0] - p->pad[0];
+  int y = pixel / p->out[2] % p->out[1] * p->stride[1] - p->pad[1], x = pixel % p->out[2] * p->stride[2] - p->pad[2];
+  int plane = (image * p->group + group) * p->c * p->in[0];
+  at[0] = ((plane + z) * p->in[1] + y) * p->in[2] + x;
+  at[1] = column < p->columns ? z : CONV_BEYOND, at[2] = y, at[3] = x;
+}
+
 /* The element for one tap; |at|: address, depth, row and column of the first tap. */
 FUNCTION float conv_load(const GLOBAL REAL *x, const conv_params *p, const int *at, const LOCAL_POINTER int *tap) {
   int z = at[1] + tap[1], y = at[2] + tap[2], i = at[3] + tap[3];
@@ -78,13 +92,7 @@ KERNEL(CONV_KERNEL, conv_params) {
     UNROLL for (int i = 0; i < CONV_BLOCKS * 4; i++) {
       UNROLL for (int j = 0; j < CONV_BLOCKS * 4; j++) MINE(sums, t)[i][j] = 0.0f;
     }
-    int column = n0 + t % CONV_TILE, image = column / p.pixels, pixel = column % p.pixels;
-    int pz = pixel / (p.out[1] * p.out[2]) * p.stride[0] - p.pad[0];
-    int py = pixel / p.out[2] % p.out[1] * p.stride[1] - p.pad[1], px = pixel % p.out[2] * p.stride[2] - p.pad[2];
-    int plane = (image * p.group + group) * p.c * p.in[0];
-    MINE(from, t)[0] = ((plane + pz) * p.in[1] + py) * p.in[2] + px;
-    MINE(from, t)[1] = column < p.columns ? pz : CONV_BEYOND;
-    MINE(from, t)[2] = py, MINE(from, t)[3] = px;
+    conv_pixel(&p, group, n0 + t % CONV_TILE, MINE(from, t));
     conv_place(ws, t, conv_weights(w + weights, m0 + t / CONV_CHUNKS, p.o, t % CONV_CHUNKS * 4, p.k, p.wide));
     LOCAL_POINTER float *to = (LOCAL_POINTER float *)xs;
     UNROLL for (int i = 0; i < 4; i++) {
@@ -104,37 +112,22 @@ KERNEL(CONV_KERNEL, conv_params) {
             conv_load(x, &p, MINE(from, t), taps[1 - step][t / CONV_TILE + i * CONV_ROWS]);
       }
       if (t < CONV_STEP) conv_tap(&p, next + CONV_STEP + t, taps[step][t]);
-      UNROLL for (int kk = 0; kk < CONV_STEP; kk++) {
-        float a[CONV_BLOCKS * 4], b[CONV_BLOCKS * 4];
-        UNROLL for (int i = 0; i < CONV_BLOCKS; i++) {
-          float4 u = ws[now + kk * CONV_WIDTH + t / 16 + i * 16], v = xs[now + kk * CONV_WIDTH + t % 16 + i * 16];
-          a[i * 4] = u.x, a[i * 4 + 1] = u.y, a[i * 4 + 2] = u.z, a[i * 4 + 3] = u.w;
-          b[i * 4] = v.x, b[i * 4 + 1] = v.y, b[i * 4 + 2] = v.z, b[i * 4 + 3] = v.w;
-        }
-        UNROLL for (int i = 0; i < CONV_BLOCKS * 4; i++) {
-          UNROLL for (int j = 0; j < CONV_BLOCKS * 4; j++) MINE(sums, t)[i][j] = FMAF(a[i], b[j], MINE(sums, t)[i][j]);
-        }
-      }
+      tile_multiply(ws + now, xs + now, t, MINE(sums, t));
       conv_place(ws + other, t, vw);
       LOCAL_POINTER float *to = (LOCAL_POINTER float *)(xs + other);
       UNROLL for (int i = 0; i < 4; i++) to[(t / CONV_TILE + i * CONV_ROWS) * CONV_WIDTH * 4 + t % CONV_TILE] = vx[i];
     }
     BARRIER;
   }
-  /* Sixteen outputs at a time go through local memory, so that adjacent items store adjacent elements. */
   LOCAL_POINTER float *rows = (LOCAL_POINTER float *)xs;
   UNROLL for (int i = 0; i < CONV_BLOCKS * 4; i++) {
-    FOR_ITEMS(t, 256) {
-      UNROLL for (int j = 0; j < CONV_BLOCKS; j++) xs[t / 16 * (CONV_TILE / 4) + j * 16 + t % 16] =
-          MAKE4(MINE(sums, t)[i][j * 4], MINE(sums, t)[i][j * 4 + 1], MINE(sums, t)[i][j * 4 + 2],
-                MINE(sums, t)[i][j * 4 + 3]);
-    }
+    FOR_ITEMS(t, 256) { tile_stage(xs, t, MINE(sums, t)[i]); }
     BARRIER;
     FOR_ITEMS(t, 256) {
       int column = n0 + t % CONV_TILE;
       int to = (column / p.pixels * p.group + group) * p.o * p.pixels + column % p.pixels;
       for (int e = t; e < 16 * CONV_TILE; e += 256) { /* CONV_TILE divides 256, so the column does not change */
-        int row = m0 + i / 4 * 64 + e / CONV_TILE * 4 + i % 4, at = to + row * p.pixels;
+        int row = m0 + TILE_ROW(e / CONV_TILE, i), at = to + row * p.pixels;
         if (row < p.o && column < p.columns) STORE(y, at, tail_apply(&p.tail, rows[e], at, o0, o1, o2));
       }
     }

@@ -14,6 +14,10 @@ enum {
   GEMM_WIDTH = GEMM_TILE / 4 + 1, /* float4s per row in local memory; the additional one avoids bank conflicts */
   GEMM_CHUNKS = GEMM_STEP / 4
 };
+#define TILE_BLOCKS GEMM_BLOCKS
+#define TILE_STEP GEMM_STEP
+#define TILE_WIDTH GEMM_WIDTH
+#include "plugins/device/kernels/tile_sums.h"
 
 /* Elements |inner| to inner + 3 (of |n_inner|) of row |outer| (of |n_outer|); zeros outside. */
 FUNCTION float4 gemm_load(const GLOBAL REAL *p, int outer, int n_outer, int inner, int n_inner, int stride, int wide) {
@@ -52,6 +56,16 @@ FUNCTION void gemm_place(LOCAL_POINTER float4 *to, int t, int col, float4 v) {
   }
 }
 
+/* Where the matrices of one of the products begin. */
+FUNCTION void gemm_batch(const gemm_params *p, int which, int *a0, int *b0) {
+  *a0 = *b0 = 0;
+  for (int d = GEMM_BATCHES - 1; d >= 0; d--) {
+    int i = which % p->batch[d];
+    which /= p->batch[d];
+    *a0 += i * p->a_batch[d], *b0 += i * p->b_batch[d];
+  }
+}
+
 KERNEL(GEMM_KERNEL, gemm_params) {
   BUFFER(const REAL, a, 0);
   BUFFER(const REAL, b, 1);
@@ -64,12 +78,8 @@ KERNEL(GEMM_KERNEL, gemm_params) {
   int tiles_m = (p.m + GEMM_TILE - 1) / GEMM_TILE, tiles_n = (p.n + GEMM_TILE - 1) / GEMM_TILE;
   int m0 = GROUP(0) % tiles_m * GEMM_TILE, rest = GROUP(0) / tiles_m;
   int n0 = rest % tiles_n * GEMM_TILE, batch = rest / tiles_n;
-  int a0 = 0, b0 = 0, which = batch;
-  for (int d = GEMM_BATCHES - 1; d >= 0; d--) {
-    int i = which % p.batch[d];
-    which /= p.batch[d];
-    a0 += i * p.a_batch[d], b0 += i * p.b_batch[d];
-  }
+  int a0, b0;
+  gemm_batch(&p, batch, &a0, &b0);
   FOR_ITEMS(t, 256) {
     UNROLL for (int i = 0; i < GEMM_BLOCKS * 4; i++) {
       UNROLL for (int j = 0; j < GEMM_BLOCKS * 4; j++) MINE(sums, t)[i][j] = 0.0f;
@@ -86,34 +96,19 @@ KERNEL(GEMM_KERNEL, gemm_params) {
         va = gemm_fetch(a + a0, t, m0, p.m, next, p.k, p.a_row, p.a_col, p.a_wide);
         vb = gemm_fetch(b + b0, t, n0, p.n, next, p.k, p.b_col, p.b_row, p.b_wide);
       }
-      UNROLL for (int kk = 0; kk < GEMM_STEP; kk++) {
-        float x[GEMM_BLOCKS * 4], y[GEMM_BLOCKS * 4];
-        UNROLL for (int i = 0; i < GEMM_BLOCKS; i++) {
-          float4 u = as[now + kk * GEMM_WIDTH + t / 16 + i * 16], v = bs[now + kk * GEMM_WIDTH + t % 16 + i * 16];
-          x[i * 4] = u.x, x[i * 4 + 1] = u.y, x[i * 4 + 2] = u.z, x[i * 4 + 3] = u.w;
-          y[i * 4] = v.x, y[i * 4 + 1] = v.y, y[i * 4 + 2] = v.z, y[i * 4 + 3] = v.w;
-        }
-        UNROLL for (int i = 0; i < GEMM_BLOCKS * 4; i++) {
-          UNROLL for (int j = 0; j < GEMM_BLOCKS * 4; j++) MINE(sums, t)[i][j] = FMAF(x[i], y[j], MINE(sums, t)[i][j]);
-        }
-      }
+      tile_multiply(as + now, bs + now, t, MINE(sums, t));
       gemm_place(as + other, t, p.a_col, va);
       gemm_place(bs + other, t, p.b_row, vb);
     }
     BARRIER;
   }
-  /* Sixteen rows of sums at a time go through local memory, so that adjacent items store adjacent elements. */
   LOCAL_POINTER float *rows = (LOCAL_POINTER float *)as;
   UNROLL for (int i = 0; i < GEMM_BLOCKS * 4; i++) {
-    FOR_ITEMS(t, 256) {
-      UNROLL for (int j = 0; j < GEMM_BLOCKS; j++) as[t / 16 * (GEMM_TILE / 4) + j * 16 + t % 16] =
-          MAKE4(MINE(sums, t)[i][j * 4], MINE(sums, t)[i][j * 4 + 1], MINE(sums, t)[i][j * 4 + 2],
-                MINE(sums, t)[i][j * 4 + 3]);
-    }
+    FOR_ITEMS(t, 256) { tile_stage(as, t, MINE(sums, t)[i]); }
     BARRIER;
     FOR_ITEMS(t, 256) {
       for (int e = t; e < 16 * GEMM_TILE; e += 256) {
-        int row = m0 + i / 4 * 64 + e / GEMM_TILE * 4 + i % 4, column = n0 + e % GEMM_TILE;
+        int row = m0 + TILE_ROW(e / GEMM_TILE, i), column = n0 + e % GEMM_TILE;
         if (row < p.m && column < p.n) {
           int at = (batch * p.m + row) * p.n + column;
           STORE(c, at, tail_apply(&p.tail, rows[e], at, o0, o1, o2));
