@@ -230,7 +230,7 @@ task submit(Payload *payload, ox_unit_fn run, std::uint32_t n_units, const std::
 
 }  // namespace detail
 
-/* The same, later: f is kept until all blocks are done. At most 2^32 - 1 blocks, one call each. */
+/* parallel_for as a task: returns at once, and keeps f until all blocks are done. At most 2^32 - 1 blocks, one call each. */
 template <typename Int, typename Func>
 task parallel_for_async(const blocked_range<Int> &range, Func &&f, const std::vector<task> &parents = {},
                         ox_pool *pool = nullptr) {

@@ -5,6 +5,7 @@
 #include "kern/signal/fft.h"
 #include "ops/move/deferred.h"
 #include "ops/move/number.h"
+#include "ops/shared/float_element.h"
 
 /* Lines of |in_len| samples are transformed at length |n|, |bins| values are kept. Line l begins at element
  * l / group * outer + l % group * inner. */
@@ -20,26 +21,14 @@ typedef struct dft_plan {
   ox_fft_f64 f64;
 } dft_plan;
 
-static inline float load_f32(const void *data, uint32_t dtype, int64_t i) {
-  if (dtype == OX_F32) return ((const float *)data)[i];
-  uint16_t h = ((const uint16_t *)data)[i];
-  return dtype == OX_F16 ? ox_f16_to_f32(h) : ox_bf16_to_f32(h);
-}
-static inline void store_f32(void *data, uint32_t dtype, int64_t i, float v) {
-  if (dtype == OX_F32)
-    ((float *)data)[i] = v;
-  else
-    ((uint16_t *)data)[i] = dtype == OX_F16 ? ox_f16_from_f32(v) : ox_bf16_from_f32(v);
-}
-
 /* Elements of a line between two checks for a stop. */
 enum { OX_DFT_PIECE = 8192 };
 static bool goes_on(const ox_kernel_ctx *c, int64_t i, int64_t n) { return i < n && !(i && ox_ctx_stopped(c)); }
 
 #define REAL float
 #define LINES_T f32
-#define LOAD(data, dtype, i) load_f32(data, dtype, i)
-#define STORE(data, dtype, i, v) store_f32(data, dtype, i, v)
+#define LOAD(data, dtype, i) ox_float_load(dtype, data, i)
+#define STORE(data, dtype, i, v) ox_float_store(dtype, data, i, v)
 #define FFT_PLAN ox_fft_f32
 #define FFT_RUN ox_fft_f32_run
 #include "ops/move/dft_lines.h"

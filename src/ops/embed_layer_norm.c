@@ -29,7 +29,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   if (!word || !ox_infer_has(c, POSITION) || !ox_infer_has(c, GAMMA) || !ox_infer_has(c, BETA))
     return ox_fail(OX_INVALID_MODEL, "EmbedLayerNormalization needs word and position tables, gamma and beta");
   if ((ids->rank >= 0 && ids->rank != 2) || (word->rank >= 0 && word->rank != 2))
-    return ox_fail(OX_SHAPE_MISMATCH, "EmbedLayerNormalization wants 2-D ids and tables, got ranks %d and %d",
+    return ox_fail(OX_SHAPE_MISMATCH, "EmbedLayerNormalization needs 2-D ids and tables, got ranks %d and %d",
                    (int)ids->rank, (int)word->rank);
   int64_t batch = ids->rank == 2 ? ids->dim[0] : -1;
   ox_shape out =
@@ -64,7 +64,7 @@ static ox_status *check_scales(ox_kernel_ctx *c, int64_t tokens) {
     if (ox_ctx_has(c, i) &&
         (ox_shape_count(&c->in[i + TO_SCALE]->shape) != 1 || c->in[i + TO_SCALE]->dtype != OX_F32 ||
          ox_shape_count(&c->in[i + TO_ZERO]->shape) != 1 || c->in[i + TO_ZERO]->dtype != c->in[i]->dtype))
-      return ox_fail(OX_SHAPE_MISMATCH, "QEmbedLayerNormalization: table %u wants one scale and one zero point",
+      return ox_fail(OX_SHAPE_MISMATCH, "QEmbedLayerNormalization: table %u needs one scale and one zero point",
                      (unsigned)i);
   return plan_tokens(c, tokens);
 }

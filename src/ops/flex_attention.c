@@ -5,6 +5,7 @@
 
 #include "graph/control.h"
 #include "ops/attention/attn_common.h"
+#include "ops/shared/float_element.h"
 
 typedef struct flex_attrs {
   ox_graph *score_mod, *prob_mod;
@@ -104,19 +105,14 @@ typedef struct flex {
 } flex;
 
 static double get(const ox_tensor *t, int64_t i) {
-  if (t->dtype == OX_F32) return ((const float *)t->data)[i];
-  if (t->dtype == OX_F64) return ((const double *)t->data)[i];
-  uint16_t h = ((const uint16_t *)t->data)[i];
-  return t->dtype == OX_F16 ? ox_f16_to_f32(h) : ox_bf16_to_f32(h);
+  return t->dtype == OX_F64 ? ((const double *)t->data)[i] : (double)ox_float_at(t, i);
 }
 
 static void put(const ox_tensor *t, int64_t i, double v) {
-  if (t->dtype == OX_F32)
-    ((float *)t->data)[i] = (float)v;
-  else if (t->dtype == OX_F64)
+  if (t->dtype == OX_F64)
     ((double *)t->data)[i] = v;
   else
-    ((uint16_t *)t->data)[i] = t->dtype == OX_F16 ? ox_f16_from_f32((float)v) : ox_bf16_from_f32((float)v);
+    ox_float_put(t, i, (float)v);
 }
 
 static ox_status *new_tensor(const ox_control_ctx *c, uint32_t dtype, const ox_shape *shape, ox_tensor *out) {
@@ -178,7 +174,7 @@ static ox_status *modify(const ox_control_ctx *c, const char *name, const ox_gra
 static ox_status *read_inputs(const ox_control_ctx *c, flex *f) {
   const flex_attrs *a = c->node->attrs;
   f->q = ox_control_in(c, 0), f->k = ox_control_in(c, 1), f->v = ox_control_in(c, 2);
-  if (!f->q || !f->k || !f->v) return ox_fail(OX_SHAPE_MISMATCH, "FlexAttention wants Q, K and V");
+  if (!f->q || !f->k || !f->v) return ox_fail(OX_SHAPE_MISMATCH, "FlexAttention needs Q, K and V");
   OX_TRY(check_shapes(&f->q->shape, &f->k->shape, &f->v->shape));
   const int64_t *q = f->q->shape.dim, *k = f->k->shape.dim, *v = f->v->shape.dim;
   f->batch = q[0], f->heads = q[1], f->kv_heads = k[1], f->rows = q[2], f->keys = k[2], f->d = q[3], f->dv = v[3];

@@ -118,7 +118,7 @@ static ox_status *decay_infer(ox_infer_ctx *c) {
     OX_TRY(ox_infer_shape_is(c, B, 3, a->dim));
   }
   if (c->n_out > 1 && !ox_infer_has(c, B))
-    return ox_fail(OX_INVALID_MODEL, "LinearAttentionGate: output beta wants input b");
+    return ox_fail(OX_INVALID_MODEL, "LinearAttentionGate: output beta needs input b");
   if (ox_infer_has(c, B) && c->in[B]->dtype && c->in[A]->dtype && c->in[B]->dtype != c->in[A]->dtype)
     return ox_fail(OX_INVALID_MODEL, "LinearAttentionGate: b is %s, a is %s", ox_dtype_name(c->in[B]->dtype),
                    ox_dtype_name(c->in[A]->dtype));

@@ -294,7 +294,7 @@ static ox_status *infer_affine(ox_infer_ctx *c) {
       if (dims[i] < 0) return ox_fail(OX_INVALID_MODEL, "size[%d] is %lld", i, (long long)dims[i]);
     for (int i = 2; i < n; i++) y.dim[i - 1] = dims[i];
     if (theta->rank == 3 && theta->dim[0] >= 0 && theta->dim[0] != dims[0])
-      return ox_fail(OX_SHAPE_MISMATCH, "theta has %lld matrices, size wants %lld", (long long)theta->dim[0],
+      return ox_fail(OX_SHAPE_MISMATCH, "theta has %lld matrices, size needs %lld", (long long)theta->dim[0],
                      (long long)dims[0]);
   }
   ox_infer_out(c, 0, c->in[0]->dtype, &y);

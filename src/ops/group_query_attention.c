@@ -7,6 +7,7 @@
 
 #include "ops/attention/gqa.h"
 #include "ops/move/deferred.h"
+#include "ops/shared/float_element.h"
 
 static const ox_attr_def attrs[] = {
     OX_ATTR_INT_REQUIRED_IN(gqa_attrs, num_heads, 1, OX_COUNT_MAX),
@@ -302,15 +303,7 @@ static ox_status *begin(const ox_kernel_ctx *c) {
   r->present = slides ? p->s.past : OX_MAX(r->total, p->s.past);
   OX_TRY(read_lens(c, r));
   float *sink = (float *)((char *)c->shared + p->sink_at);
-  for (int64_t h = 0; h < p->s.heads; h++) {
-    const uint16_t *half = ox_ctx_has(c, SINK) ? c->in[SINK]->data : NULL;
-    if (!half)
-      sink[h] = 0;
-    else if (c->in[SINK]->dtype == OX_F32)
-      sink[h] = ((const float *)c->in[SINK]->data)[h];
-    else
-      sink[h] = c->in[SINK]->dtype == OX_F16 ? ox_f16_to_f32(half[h]) : ox_bf16_to_f32(half[h]);
-  }
+  for (int64_t h = 0; h < p->s.heads; h++) sink[h] = ox_ctx_has(c, SINK) ? ox_float_at(c->in[SINK], h) : 0;
   OX_TRY(make_staged(c, r));
   return make_outputs(c, r);
 }

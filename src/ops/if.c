@@ -26,7 +26,7 @@ static ox_status *run(const ox_control_ctx *c) {
   const if_attrs *a = c->node->attrs;
   const ox_tensor *cond = ox_control_in(c, 0);
   if (!cond || cond->dtype != OX_BOOL || cond->bytes != 1)
-    return ox_fail(OX_INVALID_MODEL, "If wants one bool as its condition");
+    return ox_fail(OX_INVALID_MODEL, "If needs one bool as its condition");
   ox_body *b = ox_control_body(c, *(const uint8_t *)cond->data ? a->then_branch : a->else_branch);
   if (!b) return ox_fail(OX_INVALID_MODEL, "If lacks a branch");
   OX_TRY(ox_body_run(c, b));

@@ -6,6 +6,7 @@
 
 #include "graph/op_def.h"
 #include "kern/attention/linear_attention.h"
+#include "ops/shared/float_element.h"
 
 typedef struct linear_attrs {
   const char *update_rule;
@@ -104,21 +105,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 }
 
 /* ---- run ---- */
-static float at(const ox_tensor *t, int64_t i) {
-  if (t->dtype == OX_F32) return ((const float *)t->data)[i];
-  uint16_t h = ((const uint16_t *)t->data)[i];
-  return t->dtype == OX_F16 ? ox_f16_to_f32(h) : ox_bf16_to_f32(h);
-}
-
-static void put(const ox_tensor *t, int64_t i, float v) {
-  if (t->dtype == OX_F32)
-    ((float *)t->data)[i] = v;
-  else
-    ((uint16_t *)t->data)[i] = t->dtype == OX_F16 ? ox_f16_from_f32(v) : ox_bf16_from_f32(v);
-}
-
 static void read_row(const ox_tensor *t, int64_t first, int64_t n, float scale, float *out) {
-  for (int64_t i = 0; i < n; i++) out[i] = at(t, first + i) * scale;
+  for (int64_t i = 0; i < n; i++) out[i] = ox_float_at(t, first + i) * scale;
 }
 
 /* A tile's columns of head |h| of batch item |b|. */
@@ -134,7 +122,7 @@ static void write_state(const ox_kernel_ctx *c, const linear_tile *t, int64_t sl
   const linear_prep *p = c->prep;
   for (int64_t i = 0; i < p->dk; i++)
     for (int64_t j = 0; j < t->n; j++)
-      put(c->out[PRESENT], state_at(p, t, slot, i) + j, state ? state[i * OX_LINEAR_COLS + j] : 0);
+      ox_float_put(c->out[PRESENT], state_at(p, t, slot, i) + j, state ? state[i * OX_LINEAR_COLS + j] : 0);
 }
 
 static void read_token(const ox_kernel_ctx *c, const linear_tile *t, int64_t token, float *k, float *keep, float *v,
@@ -177,11 +165,12 @@ static void run_tile(const ox_kernel_ctx *c, const linear_tile *t, float *scratc
   for (int64_t token = 0; token < p->len; token++) {
     int64_t row = t->b * p->len + token;
     read_token(c, t, token, k, keep, v, q);
-    if (s.delta) s.beta = at(c->in[BETA], row * p->beta_heads + (p->beta_heads > 1 ? t->h : 0));
+    if (s.delta) s.beta = ox_float_at(c->in[BETA], row * p->beta_heads + (p->beta_heads > 1 ? t->h : 0));
     step(&s);
     for (int64_t g = 0; ox_ctx_wants(c, OUT) && g < p->per; g++)
       for (int64_t j = 0; j < t->n; j++)
-        put(c->out[OUT], (row * heads + t->h * p->per + g) * p->dv + t->first + j, out[g * OX_LINEAR_COLS + j]);
+        ox_float_put(c->out[OUT], (row * heads + t->h * p->per + g) * p->dv + t->first + j,
+                     out[g * OX_LINEAR_COLS + j]);
     int64_t slot = token - (p->len - window);
     if (ox_ctx_wants(c, PRESENT) && window && slot >= 0) write_state(c, t, slot, state);
   }

@@ -140,7 +140,7 @@ static bool goes_on_for_ever(const ox_graph *body) {
 static ox_status *run(const ox_control_ctx *c) {
   const ox_tensor *trip = ox_control_in(c, 0), *cond = ox_control_in(c, 1);
   if ((trip && (trip->dtype != OX_I64 || trip->bytes != 8)) || (cond && (cond->dtype != OX_BOOL || cond->bytes != 1)))
-    return ox_fail(OX_INVALID_MODEL, "Loop wants an int64 trip count and a bool condition");
+    return ox_fail(OX_INVALID_MODEL, "Loop needs an int64 trip count and a bool condition");
   int64_t most = trip ? *(const int64_t *)trip->data : INT64_MAX;
   loop_state l = {.cond = cond ? *(const uint8_t *)cond->data : 1};
   OX_TRY(start(c, &l));

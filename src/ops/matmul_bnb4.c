@@ -6,6 +6,7 @@
 #include "graph/op_def.h"
 #include "kern/ml/row_products.h"
 #include "kern/move/move.h"
+#include "ops/shared/float_element.h"
 
 typedef struct bnb4_attrs {
   int64_t K, N, block_size, quant_type, transB, training_mode;
@@ -61,12 +62,6 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return NULL;
 }
 
-static float at(const ox_tensor *t, int64_t i) {
-  if (t->dtype == OX_F32) return ((const float *)t->data)[i];
-  uint16_t h = ((const uint16_t *)t->data)[i];
-  return t->dtype == OX_F16 ? ox_f16_to_f32(h) : ox_bf16_to_f32(h);
-}
-
 /* Both elements of each byte; the first is the high half. */
 static void pairs_of(const bnb4_attrs *a, float (*p)[2]) {
   for (int b = 0; b < 256; b++) p[b][0] = codes[a->quant_type][b >> 4], p[b][1] = codes[a->quant_type][b & 15];
@@ -78,7 +73,7 @@ static void widen(const ox_kernel_ctx *c, const float (*pair)[2], int64_t i, int
   const uint8_t *b = c->in[B]->data;
   for (int64_t end = i + n; i < end;) {
     int64_t next = OX_MIN(end, (i / a->block_size + 1) * a->block_size);
-    float scale = at(c->in[ABSMAX], i / a->block_size);
+    float scale = ox_float_at(c->in[ABSMAX], i / a->block_size);
     if (i % 2) *to++ = pair[b[i / 2]][1] * scale, i++;
     for (; i + 2 <= next; i += 2, to += 2) to[0] = pair[b[i / 2]][0] * scale, to[1] = pair[b[i / 2]][1] * scale;
     if (i < next) *to++ = pair[b[i / 2]][0] * scale, i++;
@@ -113,10 +108,7 @@ static void run_panel(const ox_kernel_ctx *c, const float (*pair)[2], int64_t fi
   ox_row_products_run(&p, c->isa, false, x, rows, sums, OX_PANEL_ROWS);
   for (int64_t r = 0; r < rows; r++) {
     const float *from = sums + r * OX_PANEL_ROWS;
-    int64_t to = r * outer(a) + first;
-    if (y->dtype == OX_F32) memcpy((float *)y->data + to, from, (size_t)n * sizeof *from);
-    for (int64_t i = 0; y->dtype != OX_F32 && i < n; i++)
-      ((uint16_t *)y->data)[to + i] = y->dtype == OX_F16 ? ox_f16_from_f32(from[i]) : ox_bf16_from_f32(from[i]);
+    for (int64_t i = 0; i < n; i++) ox_float_put(y, r * outer(a) + first + i, from[i]);
   }
 }
 
@@ -128,7 +120,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   pairs_of(a, pair);
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     if (stage == 0)
-      for (int64_t i = t * k; i < (t + 1) * k; i++) ((float *)c->shared)[i] = at(c->in[A], i);
+      for (int64_t i = t * k; i < (t + 1) * k; i++) ((float *)c->shared)[i] = ox_float_at(c->in[A], i);
     else
       run_panel(c, (const float(*)[2])pair, t * OX_PANEL_ROWS, wide ? c->shared : c->in[A]->data, rows, scratch);
   }

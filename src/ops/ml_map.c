@@ -203,7 +203,7 @@ static ox_status *run_cast(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   const ox_tensor *map = NULL;
   OX_TRY(check_map(c->in[0], OX_I64, &map));
   if (map[1].dtype != OX_F32 && map[1].dtype != OX_STRING)
-    return ox_fail(OX_SHAPE_MISMATCH, "CastMap wants values of float32 or strings");
+    return ox_fail(OX_SHAPE_MISMATCH, "CastMap needs values of float32 or strings");
   bool sparse = !strcmp(a->map_form, "SPARSE");
   int64_t n = ox_shape_count(&map[0].shape);
   ox_shape s = ox_shape_of(2, (int64_t[]){1, sparse ? a->max_map : n});

@@ -8,6 +8,7 @@
 #include "base/cksize.h"
 #include "graph/op_def.h"
 #include "kern/ml/row_products.h"
+#include "ops/shared/float_element.h"
 
 typedef struct moe_attrs {
   int64_t k, swiglu_fusion, normalize_routing_weights, use_sparse_mixer, expert_weight_bits, block_size;
@@ -181,12 +182,6 @@ static ox_status *prepare_quantized(ox_kernel_ctx *c) { return prepare_with(c, q
 /* ---- run: routing ---- */
 static void *shared(const ox_kernel_ctx *c, size_t at) { return (char *)c->shared + at; }
 
-static float at(const ox_tensor *t, int64_t i) {
-  if (t->dtype == OX_F32) return ((const float *)t->data)[i];
-  uint16_t h = ((const uint16_t *)t->data)[i];
-  return t->dtype == OX_F16 ? ox_f16_to_f32(h) : ox_bf16_to_f32(h);
-}
-
 /* The best experts of token |t|, best first, ties by index; and the weights of their results. */
 static void route_token(const ox_kernel_ctx *c, int64_t t, int64_t *expert, float *weight) {
   const moe_prep *p = c->prep;
@@ -198,15 +193,15 @@ static void route_token(const ox_kernel_ctx *c, int64_t t, int64_t *expert, floa
     for (int64_t e = 0; e < p->experts; e++) {
       bool taken = false;
       for (int64_t i = 0; i < j; i++) taken = taken || expert[i] == e;
-      if (!taken && (best < 0 || at(r, t * p->experts + e) > at(r, t * p->experts + best))) best = e;
+      if (!taken && (best < 0 || ox_float_at(r, t * p->experts + e) > ox_float_at(r, t * p->experts + best))) best = e;
     }
     expert[j] = best;
   }
-  float most = at(r, t * p->experts + expert[0]);
-  for (int64_t e = 0; e < p->experts; e++) sum += exp((double)at(r, t * p->experts + e) - most);
+  float most = ox_float_at(r, t * p->experts + expert[0]);
+  for (int64_t e = 0; e < p->experts; e++) sum += exp((double)ox_float_at(r, t * p->experts + e) - most);
   for (int64_t j = 0; j < p->top; j++) {
     int64_t i = t * p->experts + expert[j];
-    weight[j] = given ? at(c->in[MIXING_WEIGHTS], i) : (float)(exp((double)at(r, i) - most) / sum);
+    weight[j] = given ? ox_float_at(c->in[MIXING_WEIGHTS], i) : (float)(exp((double)ox_float_at(r, i) - most) / sum);
     chosen += weight[j];
   }
   /* QMoE takes its softmax over the chosen experts alone */
@@ -232,7 +227,7 @@ static void route(const ox_kernel_ctx *c) {
 static void gather(const ox_kernel_ctx *c, int64_t pair) {
   const moe_prep *p = c->prep;
   float *x = (float *)shared(c, p->at_x) + ((const int64_t *)shared(c, p->at_place))[pair] * p->hidden;
-  for (int64_t i = 0; i < p->hidden; i++) x[i] = at(c->in[X], pair / p->top * p->hidden + i);
+  for (int64_t i = 0; i < p->hidden; i++) x[i] = ox_float_at(c->in[X], pair / p->top * p->hidden + i);
 }
 
 /* ---- run: layers ---- */
@@ -245,12 +240,12 @@ static void read_weights(const ox_kernel_ctx *c, const moe_fc *f, int64_t e, int
   const ox_tensor *w = c->in[f->in.w];
   int64_t line = e * f->n + row, per_row = OX_CEIL_DIV(f->blocks * f->bits, 8) * 8;
   if (!f->bits) {
-    for (int64_t i = 0; i < f->k; i++) out[i * OX_PANEL_ROWS] = at(w, line * f->k + i);
+    for (int64_t i = 0; i < f->k; i++) out[i * OX_PANEL_ROWS] = ox_float_at(w, line * f->k + i);
     return;
   }
   int64_t zero_row = f->blocked ? line * per_row : e * OX_CEIL_DIV(f->n * f->bits, 8) * 8 + row * f->bits;
   for (int64_t b = 0; b < f->blocks; b++) {
-    float scale = at(c->in[f->in.scale], line * f->blocks + b);
+    float scale = ox_float_at(c->in[f->in.scale], line * f->blocks + b);
     int zero = 1 << (f->bits - 1);
     if (ox_ctx_has(c, f->in.zero)) zero = (int)bits_at(c->in[f->in.zero], zero_row + b * f->bits, f->bits);
     for (int64_t i = b * f->block; i < (b + 1) * f->block; i++)
@@ -274,7 +269,7 @@ static void run_panel(const ox_kernel_ctx *c, const moe_fc *f, int64_t e, int64_
   y += first[e] * f->n + row;
   ox_row_products_run(&p, c->isa, false, x + first[e] * f->k, m, y, f->n);
   for (int64_t r = 0; ox_ctx_has(c, f->in.bias) && r < m; r++)
-    for (int64_t i = 0; i < n; i++) y[r * f->n + i] += at(c->in[f->in.bias], e * f->n + row + i);
+    for (int64_t i = 0; i < n; i++) y[r * f->n + i] += ox_float_at(c->in[f->in.bias], e * f->n + row + i);
 }
 
 static void run_first(const ox_kernel_ctx *c, int64_t tile, float *scratch) {
@@ -322,11 +317,7 @@ static void combine(const ox_kernel_ctx *c, int64_t t) {
   for (int64_t i = 0; i < p->hidden; i++) {
     float sum = 0;
     for (int64_t j = 0; j < p->top; j++) sum += weight[j] * y[place[j] * p->hidden + i];
-    int64_t to = t * p->hidden + i;
-    if (out->dtype == OX_F32)
-      ((float *)out->data)[to] = sum;
-    else
-      ((uint16_t *)out->data)[to] = out->dtype == OX_F16 ? ox_f16_from_f32(sum) : ox_bf16_from_f32(sum);
+    ox_float_put(out, t * p->hidden + i, sum);
   }
 }
 

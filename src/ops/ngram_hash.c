@@ -185,7 +185,7 @@ static ox_status *batch_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 
 static ox_status *varlen_prepare(ox_kernel_ctx *c) {
   if (ox_ctx_wants(c, PRESENT_SEGMENTS) && !ox_ctx_has(c, varlen_in.segments))
-    return ox_fail(OX_INVALID_MODEL, "output present_segment_ids wants input segment_ids");
+    return ox_fail(OX_INVALID_MODEL, "output present_segment_ids needs input segment_ids");
   return ox_ctx_plan(c, c->in[varlen_in.offsets_of_requests]->shape.dim[0] - 1, 0);
 }
 

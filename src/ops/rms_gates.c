@@ -161,7 +161,7 @@ static ox_status *engram_infer(ox_infer_ctx *c) {
     for (uint32_t i = KEY_SCALE; i <= OUT_SCALE; i++) OX_TRY(ox_infer_shape_is(c, i, 2, key->dim + 2));
   }
   if (c->n_out > 1 && !ox_infer_has(c, OUT_SCALE))
-    return ox_fail(OX_INVALID_MODEL, "EngramGate: output gated_value_normed wants input conv_norm_scale");
+    return ox_fail(OX_INVALID_MODEL, "EngramGate: output gated_value_normed needs input conv_norm_scale");
   ox_infer_out(c, 0, dtype, key);
   ox_infer_out(c, 1, dtype, key);
   return NULL;

@@ -42,7 +42,7 @@ typedef struct rotary_prep {
 static ox_status *infer(ox_infer_ctx *c) {
   int rank = c->in[0]->shape.rank;
   if (rank >= 0 && rank != 3 && rank != 4)
-    return ox_fail(OX_SHAPE_MISMATCH, "RotaryEmbedding wants a 3-D or 4-D input, got rank %d", rank);
+    return ox_fail(OX_SHAPE_MISMATCH, "RotaryEmbedding needs a 3-D or 4-D input, got rank %d", rank);
   return ox_infer_same_as_input(c);
 }
 

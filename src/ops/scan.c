@@ -314,7 +314,7 @@ static ox_status *run_batched(const ox_control_ctx *c, scan_state *z) {
   ox_tensor *ins = ox_control_array(c, c->node->n_in, sizeof *ins);
   if (!ins) return ox_oom();
   if (lens && (lens->dtype != OX_I64 || ox_shape_count(&lens->shape) != batch))
-    return ox_fail(OX_INVALID_MODEL, "Scan wants one int64 length per batch item");
+    return ox_fail(OX_INVALID_MODEL, "Scan needs one int64 length per batch item");
   for (int64_t b = 0; b < batch; b++) {
     for (uint32_t i = 1; i < c->node->n_in; i++) {
       const ox_tensor *t = ox_control_in(c, i);

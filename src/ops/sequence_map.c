@@ -43,7 +43,7 @@ static ox_status *run(const ox_control_ctx *c) {
   ox_body *b = ox_control_body(c, ((const map_attrs *)c->node->attrs)->body);
   const ox_tensor *first = ox_control_in(c, 0);
   if (!b || !first || first->kind != OX_SEQUENCE)
-    return ox_fail(OX_INVALID_MODEL, "SequenceMap wants a sequence and a body");
+    return ox_fail(OX_INVALID_MODEL, "SequenceMap needs a sequence and a body");
   int64_t n = first->shape.dim[0];
   uint32_t n_out = c->node->n_out;
   if (b->n_inputs != c->node->n_in || b->graph->n_outputs < n_out)

@@ -182,7 +182,7 @@ static ox_status *crop_infer(ox_infer_ctx *c) {
   for (size_t i = 0; i < 4; i++)
     if (a->border.v[i] < 0 || a->border.v[i] > INT32_MAX || (i < a->scale.n && a->scale.v[i] < 0))
       return ox_fail(OX_INVALID_MODEL, "Crop: border[%zu] or scale[%zu] is out of range", i, i);
-  if (y.rank >= 0 && y.rank != 4) return ox_fail(OX_SHAPE_MISMATCH, "Crop wants an image, got rank %d", y.rank);
+  if (y.rank >= 0 && y.rank != 4) return ox_fail(OX_SHAPE_MISMATCH, "Crop needs an image, got rank %d", y.rank);
   for (int i = 0; i < 2 && y.rank == 4; i++) OX_TRY(crop_axis(a, i, c->in[0]->shape.dim[i + 2], &y.dim[i + 2]));
   ox_infer_out(c, 0, c->in[0]->dtype, &y);
   return NULL;

@@ -8,7 +8,12 @@
 enum { OX_CONV_TILES = 24 /* aimed at: a tile is then 4 % of the work, by which the last thread may be late */ };
 
 /* How many of the |n| units a tile should have, if a unit takes |unit_ns| and the whole convolution |total_ns|. */
-int64_t ox_conv_units_per_tile(double total_ns, double unit_ns, int64_t n);
+static inline int64_t ox_conv_units_per_tile(double total_ns, double unit_ns, int64_t n) {
+  const double ns_min = 8e3, ns_max = 100e3; /* the shortest and the longest tile */
+  double target = OX_MIN(OX_MAX(total_ns / OX_CONV_TILES, ns_min), ns_max);
+  if (unit_ns * (double)n <= target) return n;
+  return OX_MAX((int64_t)(target / unit_ns), 1);
+}
 
 /* OX_CONV_DEPTHWISE. False: too large. */
 bool ox_conv_planes_plan(ox_conv_plan *p);

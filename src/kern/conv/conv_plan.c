@@ -5,13 +5,6 @@
 #include "base/cksize.h"
 #include "kern/conv/conv_modes.h"
 
-int64_t ox_conv_units_per_tile(double total_ns, double unit_ns, int64_t n) {
-  const double ns_min = 8e3, ns_max = 100e3; /* the shortest and the longest tile */
-  double target = OX_MIN(OX_MAX(total_ns / OX_CONV_TILES, ns_min), ns_max);
-  if (unit_ns * (double)n <= target) return n;
-  return OX_MAX((int64_t)(target / unit_ns), 1);
-}
-
 bool ox_conv_product_ok(const int64_t *v, int n, int64_t *out) {
   *out = 1;
   for (int i = 0; i < n; i++)
