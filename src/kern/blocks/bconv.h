@@ -21,8 +21,8 @@ typedef struct ox_bconv_task {
   ox_conv_geom g; /* in and out are 0 if they are unknown at load time */
   ox_act act;     /* after bias and residual; none if runs have slopes (ox_conv_args.slope) */
   bool x_plain;   /* X is an image in NCHW with few channels, as a model's input */
-  bool exact;     /* exclude forms whose rounding errors exceed those of plain sums, such as Winograd's */
-  bool alone;     /* during a run nobody else uses a worker's scratch, so its contents survive from call to call */
+  bool exact;     /* exclude forms whose rounding errors exceed those of direct sums, such as Winograd's */
+  bool alone;     /* during a run a worker's scratch has no other user, so its contents survive from call to call */
   bool lends;     /* runs can read W (ox_conv_args.filters), so forms need not keep a copy that they rarely use */
   ox_tune *tune;  /* measured choices; NULL: the cost estimates decide */
 } ox_bconv_task;
@@ -64,7 +64,8 @@ struct ox_bconv_form {
    * inputs. Only if |scales| returns true; NULL: not supported. */
   bool (*scales)(const ox_bconv_task *t);
   void (*scale)(const ox_bconv_task *t, float *to, const float *from, const float *scale, int64_t u0, int64_t u1);
-  int64_t (*n_sums)(const ox_bconv_plan *p); /* that runs leave of each plane of Y in ox_conv_args.sums; NULL: none */
+  int64_t (*n_sums)(
+      const ox_bconv_plan *p); /* sums that a run writes for each plane of Y to ox_conv_args.sums; NULL: none */
   /* Fills |p|, plan_bytes of zeros but for p->task and p->form. False: a size overflows. */
   bool (*plan)(ox_bconv_plan *p);
   /* Tiles [begin, end) of a stage. a->w is packed, a->z in blocks like y, or y itself; bias has groups * oc elements,

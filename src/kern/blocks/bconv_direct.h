@@ -121,15 +121,15 @@ typedef struct ox_bconv_direct_plan {
   int64_t blocks, panels, k, taps, in_pixels, pixels;
   int64_t k_blocks; /* blocks of input channels whose products are summed in registers */
   int64_t tap_min[OX_CONV_AXES], tap_max[OX_CONV_AXES];
-  bool by_tap[OX_CONV_AXES];             /* taps are far apart: the scratch has a copy of the input for each */
-  bool far;                              /* tiles are cut where taps leave the image (bconv_far.h) */
+  bool by_tap[OX_CONV_AXES];             /* taps are far apart: scratch holds a copy of the input for each tap */
+  bool far;                              /* tiles are divided where taps leave the image (bconv_far.h) */
   int64_t y_plane, y_at[OX_CONV_AXES];   /* Y: floats from block to block, and from output to output of each axis */
   bool few;                              /* few outputs: copying the input would take longer than the products */
   bool padded;                           /* stage 0 makes a padded copy of X, which the products then read in place */
   int64_t x_dim[OX_CONV_AXES], x_pixels; /* extents of the input that is read in place: X or its copy */
   int64_t merged;                        /* taps of a row in one segment */
   int64_t n_whole;                       /* tiles, before one of an odd number is divided */
-  int64_t halved;                        /* the one whose halves run as the first and the last tile; -1: none */
+  int64_t halved;                        /* the tile whose halves run as the first and the last one; -1: none */
   bool stem;                             /* v->stem, if there is one, computes long rows */
   int64_t tile_m, tile_h, tile_w;        /* panels, rows, columns of a tile */
   int64_t tiles_m, tiles_h, tiles_w;
@@ -150,7 +150,7 @@ void ox_bconv_direct_scale(const ox_bconv_task *t, float *to, const float *from,
 /* As the form's plan, with the micro-kernels of |v|. */
 bool ox_bconv_direct_plan_on(ox_bconv_plan *p, const ox_bconv_variant *v);
 /* As the form's plan, but outputs are |at| floats apart along each axis and blocks |plane| floats, so that they can be
- * some pixels of a larger map. For tasks without residual and activation. */
+ * every n-th pixel of a larger map. For tasks without residual and activation. */
 bool ox_bconv_direct_plan_at(ox_bconv_plan *p, const int64_t at[OX_CONV_AXES], int64_t plane);
 /* Whether tile p->halved can be divided in two. */
 bool ox_bconv_direct_divides(const ox_bconv_direct_plan *p);

@@ -10,7 +10,7 @@ enum {
   RUN = 7                      /* pixels addressed from one pointer */
 };
 
-/* The number of lanes of vector |j| that lie within |channels|. */
+/* The number of lanes of vector |j| that are below |channels|. */
 OX_INLINE size_t lanes_of(size_t channels, int j) {
   size_t before = (size_t)(j * L);
   return before >= channels ? 0 : OX_MIN((size_t)L, channels - before);
@@ -21,7 +21,7 @@ OX_INLINE vf32 bias_of(const float *bias, size_t channels, int j) {
 }
 
 #define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < np * PER; j++)
-/* Hides from the compiler how the pointer was computed: else it keeps a register for each address near it. */
+/* Hides from the compiler how the pointer was computed: else it keeps a register for each address nearby. */
 OX_INLINE float *whole(float *p) {
 #if defined(__GNUC__)
   __asm__("" : "+r"(p));
@@ -66,7 +66,7 @@ OX_INLINE const float *begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *
   return ahead;
 }
 
-/* All segments of the strip that lies |at| floats after the first. */
+/* Adds the products of all segments of the strip that is |at| floats after the first. */
 OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, int mr, int np) {
   const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;

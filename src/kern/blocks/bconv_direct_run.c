@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_direct_run.c - the tiles of the direct form. A tile reads X in place where all its taps lie inside;
- * else it copies what it needs, padding included, block of k by block of k. */
+ * kern/blocks/bconv_direct_run.c - the tiles of the direct form. A tile reads X in place where all its taps are
+ * inside; else it copies what it reads, with padding, one block of k at a time. */
 #include <string.h>
 
 #include "base/cpu_kind.h"
@@ -23,14 +23,14 @@ enum { POST_STRIPS = 4 /* whose outputs stay in L1 until the activation is appli
 typedef ox_bconv_direct_plan plan;
 
 typedef struct tile {
-  int64_t image, group, q0, q1, next; /* panels; where the tile begins that most often follows */
+  int64_t image, group, q0, q1, next; /* panels, and the first panel of the tile that usually comes next */
   int64_t o[OX_CONV_AXES], n[OX_CONV_AXES];
-  int64_t tap[OX_CONV_AXES], taps[OX_CONV_AXES]; /* that are read: the first of each axis, how many */
+  int64_t tap[OX_CONV_AXES], taps[OX_CONV_AXES]; /* the taps that are read: the first of each axis, and their number */
   bool in_place;
   int64_t len[OX_CONV_AXES]; /* of the copy */
 } tile;
 
-/* Whether all taps of |t| lie inside, and else the extents of the copy. */
+/* Sets whether all taps of |t| are inside, and otherwise the extents of the copy. */
 static void place(const plan *p, tile *t) {
   const ox_conv_geom *g = &p->g;
   t->in_place = true;
@@ -54,8 +54,8 @@ static tile tile_at(const plan *p, int64_t i) {
   return t;
 }
 
-/* Outputs of the first half of |t|, of the axis that is halved: rows, in pairs where strips are so, or whole strips; 0:
- * there are not two of them. */
+/* The outputs of the first half of |t| along the axis that is halved: rows (in pairs if strips have two), or whole
+ * strips; 0: |t| cannot be halved. */
 static int64_t first_half(const plan *p, const tile *t, int *axis) {
   int64_t rows = 2 * t->n[2] <= p->mr ? 2 : 1, strips = OX_CEIL_DIV(t->n[2], p->mr);
   *axis = t->n[1] > rows ? 1 : 2;
@@ -84,7 +84,7 @@ static tile tile_of(const plan *p, int64_t i) {
 
 /* ---- the copy ---- */
 
-/* |n| pixels of a row from |first| on, |step| apart; |row| NULL: all outside. */
+/* Copies |n| pixels of a row from |first| on, |step| apart; |row| NULL: all outside. */
 static void copy_run(const plan *p, float *to, const float *row, int64_t first, int64_t step, int64_t n) {
   int64_t width = p->g.in[2], unit = p->unit, lo = 0, hi = 0;
   if (row) {
@@ -116,7 +116,7 @@ static void copy_row(const plan *p, const tile *t, float *to, const float *row) 
     copy_run(p, to, row, first + g->tap[2][i], g->stride[2], t->n[2]);
 }
 
-/* Where line |i| of the copy along axis |a| comes from. */
+/* The input coordinate of line |i| of the copy along axis |a|. */
 static int64_t line_at(const plan *p, const tile *t, int a, int64_t i) {
   const ox_conv_geom *g = &p->g;
   int64_t first = t->o[a] * g->stride[a];
@@ -138,7 +138,7 @@ static void copy_blocks(const plan *p, const tile *t, float *to, const float *x,
 
 /* ---- segments ---- */
 
-/* Lines from the first output's to that of tap |i|, and from output to output. */
+/* The distance in lines from the first output's line to that of tap |i|, and from output to output. */
 static int64_t tap_line(const plan *p, const tile *t, int a, int64_t i) {
   if (t->in_place && !p->padded) return p->g.tap[a][i];
   return p->by_tap[a] ? i * t->n[a] : p->g.tap[a][i] - p->tap_min[a];
@@ -184,7 +184,7 @@ typedef struct strips { /* the pixels of a tile for one block of k */
   int64_t x_row, x_step;
   float *y;
   const float *z;
-  const float *slope; /* of the first panel, or NULL */
+  const float *slope;    /* of the first panel, or NULL */
   int64_t y_row, y_step; /* floats */
 } strips;
 
@@ -195,7 +195,7 @@ static void bend_or_finish(const plan *p, float *y, const float *slope, size_t f
     p->v->finish(&p->head.task.act, y, floats);
 }
 
-/* The activation of panel |q| while it is in L1. */
+/* Applies the activation to panel |q| while it is in L1. */
 static void finish(const plan *p, const ox_bconv_mul *m, const float *slope, int64_t rows, int64_t n, int64_t q) {
   float *y = m->y[0] + (size_t)q * m->y_panel;
   if (slope) slope += q * OX_BLOCK;
@@ -207,7 +207,7 @@ static void finish(const plan *p, const ox_bconv_mul *m, const float *slope, int
     bend_or_finish(p, y + i / 2 * m->y_move + (i % 2 ? m->y[1] - m->y[0] : 0), slope, (size_t)n * OX_BLOCK);
 }
 
-/* Strips of one shape, from |row|, |col| on: in a row, or one below the other. */
+/* Multiplies strips of one shape from (|row|, |col|) on: along a row, or one below the other. */
 static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, const ox_bconv_tile *reg, int64_t row,
                       int64_t col, int64_t rows, int64_t n, int64_t count) {
   int64_t half = rows == 2 ? n : (n + 1) / 2, x1 = rows == 2 ? s->x_row : half * s->x_step;
@@ -231,7 +231,8 @@ static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, const ox_
   }
 }
 
-/* All pixels of a tile for the panels of |reg|: rows in pairs where two fit, else pieces of a row, dealt out evenly. */
+/* Multiplies all pixels of a tile for the panels of |reg|: rows in pairs where two fit in registers, else pieces of a
+ * row, of nearly equal length. */
 static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips *s, const ox_bconv_tile *reg) {
   int64_t mr = reg->mr, width = t->n[2], pieces = OX_CEIL_DIV(width, mr), row = 0;
   int64_t each = width / pieces, more = width % pieces;
@@ -250,7 +251,7 @@ static int64_t n_strips(const plan *p, const tile *t) {
   return 2 * width <= mr ? OX_CEIL_DIV(t->n[1], 2) : t->n[1] * OX_CEIL_DIV(width, mr);
 }
 
-/* The next tile of registers for |t|, panels from |q| on. */
+/* The next register block of |t|, for panels from |q| on. */
 static ox_bconv_tile next_of(const plan *p, const tile *t, int64_t q) {
   ox_bconv_tile reg = ox_bconv_next(p->v, t->q1 - q, t->q1 == p->panels ? p->last_channels : OX_BLOCK);
   int64_t stem = p->stem && reg.mul == p->v->mul[reg.np - 1] ? p->v->n_stem[reg.np - 1] : 0;
@@ -313,7 +314,8 @@ static void run_part(const plan *p, const ox_conv_args *a, const tile *of, int64
   run_tile(p, a, &t, scratch);
 }
 
-/* Lines [*lo, *hi) of |t| along axis |a| find all taps inside; at both ends whole pieces of |piece| lines do not. */
+/* The lines [*lo, *hi) of |t| along axis |a| whose taps are all inside; both ends are moved inwards to multiples of
+ * |piece| lines. */
 static void find_inside(const plan *p, const tile *t, int a, int64_t piece, int64_t *lo, int64_t *hi) {
   const ox_conv_geom *g = &p->g;
   int64_t step = g->stride[a], first = t->o[a], end = first + t->n[a];
@@ -323,14 +325,14 @@ static void find_inside(const plan *p, const tile *t, int a, int64_t piece, int6
   *hi = last < end ? OX_MAX(end - OX_ROUND_UP(end - last, piece), *lo) : end;
 }
 
-/* Copying takes long beside the products that read the copy. */
+/* Does copying take long compared with the products that read the copy? */
 static bool copy_is_dear(const plan *p, const tile *t) {
   const ox_conv_geom *g = &p->g;
   return p->few || g->stride[1] * g->stride[2] * 5 >= p->taps * (t->q1 - t->q0);
 }
 
-/* A tile some of whose taps lie outside: what finds them inside may be computed in place, only its borders are copied.
- */
+/* A tile with taps outside: its interior, whose taps are inside, may be computed in place, so that only its borders are
+ * copied. */
 static void run_edge(const plan *p, const ox_conv_args *a, const tile *t, char *scratch) {
   int64_t r0, r1, c0, c1, d0, d1, row = t->o[1], col = t->o[2], rows = t->n[1], cols = t->n[2];
   find_inside(p, t, 0, 1, &d0, &d1);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_far.c - pieces of outputs between which the taps change. */
+ * kern/blocks/bconv_far.c - divides outputs into pieces with the same taps inside the image. */
 #include <math.h>
 
 #include "kern/blocks/bconv_far.h"
 
-enum { LEAST_WIDTH = 6 /* pixels: narrower strips take as long */ };
+enum { LEAST_WIDTH = 6 /* pixels: narrower strips take as long as one of this width */ };
 static const double worthwhile = 0.75;
 
-/* Outputs [*lo, *hi) for which tap |t| lies inside. */
+/* The outputs [*lo, *hi) whose tap |t| is inside. */
 static void outputs_of(const ox_conv_geom *g, int a, int64_t t, int64_t *lo, int64_t *hi) {
   int64_t tap = g->tap[a][t], step = g->stride[a];
   *lo = tap < 0 ? OX_CEIL_DIV(-tap, step) : 0;
@@ -29,7 +29,7 @@ int64_t ox_bconv_far_piece(const ox_conv_geom *g, int a, int64_t o, int64_t end,
   return end;
 }
 
-/* Neighbours go the same way, so that the taps of a piece are neighbours. */
+/* Are the taps in ascending or descending order, so that those of a piece are adjacent? */
 static bool in_order(const ox_conv_geom *g, int a) {
   const int64_t *tap = g->tap[a];
   for (int64_t t = 2; t < g->n_taps[a]; t++)
@@ -37,7 +37,7 @@ static bool in_order(const ox_conv_geom *g, int a) {
   return true;
 }
 
-/* Rows that are narrower than a strip wants to be go together where no tap leaves the image. */
+/* The pixels that are computed without pieces: rows narrower than a strip are computed together. */
 static double dense_pixels(const ox_conv_geom *g) {
   double rows = (double)(g->out[0] * g->out[1]), width = (double)g->out[2];
   return g->in[2] < LEAST_WIDTH ? fmax(rows * width, LEAST_WIDTH) : rows * fmax(width, LEAST_WIDTH);

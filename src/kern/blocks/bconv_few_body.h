@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_few_body.h - micro-kernels for few outputs: lanes are input channels, and each output is finally
- * the sum over all lanes. Part of bconv_direct_body.h. Weights of a segment: a line of 16 channels for each output. */
+ * kern/blocks/bconv_few_body.h - micro-kernels for few outputs: lanes are input channels, and the lanes of each sum
+ * are added at the end. Part of bconv_direct_body.h. Weights of a segment: a line of 16 channels for each output. */
 
 /* The products of |lanes| channels; |all|: they fill the vector. */
 OX_INLINE void add_lanes(vf32 *acc, const float *x0, const float *x1, size_t step, vf32 w, size_t lanes, bool all,

@@ -12,7 +12,7 @@
 #include "kern/blocks/bconv.h"
 #include "kern/gemm/split_product.h"
 
-enum { OX_BCONV_SPLIT_PHASES = 4 /* largest number per axis */ };
+enum { OX_BCONV_SPLIT_PHASES = 4 /* at most, per axis */ };
 
 typedef struct ox_bconv_split_plan {
   ox_bconv_plan head;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_split_run.c - a tile of the form on a matrix unit: pixels into images, a sweep over the panels of
- * weights, sums to their pixels. */
+ * kern/blocks/bconv_split_run.c - a tile of the form on a matrix unit: splits pixels into images (planes of bfloat16
+ * terms), multiplies them by the panels of weights, and stores the sums as pixels. */
 #include <string.h>
 
 #include "kern/blocks/bconv_split.h"
@@ -49,7 +49,7 @@ static void split_line(const tile *t, int64_t image, int64_t pair, int64_t h, in
                      (size_t)(hi - lo), (ptrdiff_t)s * 16, to + lo * 64, p->term_bytes);
 }
 
-/* What of a tile's images comes next: columns from |at| of a row. */
+/* The position of the next piece of a tile's images: columns from |at| on of a row. */
 typedef struct cutter {
   tile t;
   char *to;        /* the plane */
@@ -90,7 +90,7 @@ static size_t pieces_of(const cutter *c) {
   return (size_t)(rows * OX_CEIL_DIV(c->t.w + p->far[2], c->columns));
 }
 
-/* Where the rows of tap |i| of an axis are: in which plane, and how far on. */
+/* The plane that tap |i| of an axis reads, and, in *out_far, its offset in rows. */
 static int64_t phase_of(const plan *p, int axis, int64_t i, int64_t *out_far) {
   int64_t at = p->g.tap[axis][i] - p->tap_min[axis], k = 0;
   *out_far = at / p->g.stride[axis];
@@ -111,7 +111,7 @@ static void find_steps(const plan *p, int64_t pairs, ptrdiff_t *at) {
 
 /* ---- sums ---- */
 
-/* The sums of a pixel again, from the floats: what is not finite has terms that make NaN. */
+/* Recomputes the sums of a pixel that are not finite, from the floats: terms of infinities give NaN. */
 static void redo_pixel(const tile *t, size_t row, const float *weights, float *sums) {
   const plan *p = t->p;
   const ox_conv_geom *g = &p->g;
@@ -162,10 +162,10 @@ static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, flo
   p->v->finish_pixels(&out);
 }
 
-/* What lies in a worker's scratch, from tile to tile and from call to call. */
+/* What a worker's scratch holds, from tile to tile and from call to call. */
 typedef struct images {
-  int64_t tile; /* of pixels, all of whose images they are; -1: none */
-  int turn;     /* the place of two */
+  int64_t tile; /* the tile of pixels whose images are complete; -1: none */
+  int turn;     /* which of two places holds them */
 } images;
 
 enum { PIECE = 8 /* pixels */ };
@@ -205,7 +205,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, int64_
   x->turn ^= s.chore != NULL;
 }
 
-/* Workers take their tiles in order, so what lies in a scratch serves the next call, too. */
+/* Workers run their tiles in order, so the images in a scratch may be used by the next call, too. */
 void ox_bconv_split_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                         void *scratch) {
   const plan *p = (const plan *)head;
@@ -214,7 +214,7 @@ void ox_bconv_split_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32
     return;
   }
   const bool alone = head->task.alone;
-  const int64_t last = alone ? head->n_tiles[1] : end; /* what is split for a call that does not come is lost */
+  const int64_t last = alone ? head->n_tiles[1] : end; /* if another worker runs that tile, the work is wasted */
   int64_t *carried = alone ? ox_carried_of(a->shared, scratch) : NULL;
   images x = {.tile = -1};
   if (carried && *carried >= 0) x = (images){*carried / 2, *carried % 2};

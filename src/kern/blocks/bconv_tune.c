@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_tune.c - measures the forms of a convolution between tensors in blocks, on one thread: forms are
- * cut into tiles by the task alone, so the fastest on one is so on several, and the choice does not depend on how many.
- */
+ * kern/blocks/bconv_tune.c - measures the forms of a convolution between tensors in blocks, on one thread: tiles
+ * depend on the task alone, so the fastest form on one thread is the fastest on several, and the choice does not
+ * depend on their number. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* Forms that are expected to need this many times as long as the cheapest are not tried. */
 static const double worth_trying = 4;
-enum { MOST_FLOATS = 1 << 27 /* of all that a measurement takes */ };
+enum { MOST_FLOATS = 1 << 27 /* of each tensor of a measurement */ };
 
 typedef struct trial {
   const ox_bconv_task *task;
@@ -27,7 +27,7 @@ static size_t put_axes(char *out, size_t n, const char *word, const int64_t *v) 
   return (size_t)snprintf(out, n, " %s %lldx%lldx%lld", word, (long long)v[0], (long long)v[1], (long long)v[2]);
 }
 
-/* All that a form may look at, but for the activation: taps by their first offset and their step. */
+/* Everything that a form's time may depend on, but for the activation; taps by their first offset and their step. */
 static bool name_task(const ox_bconv_task *t, char out[OX_TUNE_KEY]) {
   const ox_conv_geom *g = &t->g;
   int64_t first[OX_CONV_AXES], step[OX_CONV_AXES];
@@ -68,7 +68,7 @@ static size_t tensor_floats(int64_t batch, int64_t channels, const int64_t *exte
   return (size_t)n;
 }
 
-/* Memory in one piece: where each part begins. */
+/* One allocation for several parts; without |base| it only adds up their bytes. */
 typedef struct room {
   size_t bytes;
   char *base;
@@ -80,7 +80,7 @@ static void *take(room *r, size_t bytes) {
   return p;
 }
 
-/* All parts of a trial; counts only while |r| has no memory. */
+/* Places all parts of a trial in |r|. */
 static void lay_out(trial *t, room *r, float **w, float **x) {
   const ox_conv_geom *g = &t->task->g;
   int64_t ic = g->groups * g->ic, oc = g->groups * g->oc;
@@ -147,7 +147,7 @@ static double measure(const ox_bconv_task *task, const ox_bconv_form *form) {
   return ns;
 }
 
-/* ---- all of them ---- */
+/* ---- all forms ---- */
 
 static void measure_all(const ox_bconv_task *t, const char *name) {
   ox_tune_way ways[OX_TUNE_WAYS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bottleneck.c - three convolutions a few rows at a time. Expanded rows lie in a ring that holds what one
- * step of outputs reads, so that within a tile no row is expanded twice. */
+ * kern/blocks/bottleneck.c - three convolutions, a few rows at a time. Expanded rows are in a ring buffer that holds
+ * what one step of outputs reads, so that within a tile no row is expanded twice. */
 #include "kern/blocks/bottleneck.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum {
   L2_BYTES = 1 << 20,
-  STEP_BYTES = 320 << 10, /* of ring and rows: what a step goes through, beside weights and X in L2 */
+  STEP_BYTES = 320 << 10, /* of the ring and the depthwise rows of a step, which are in L2 beside weights and X */
   MOST_STEP = 8,
   MOST_TILES = 28,
   LEAST_ROWS = 28 /* of outputs: fewer would be few tiles */
@@ -21,7 +21,7 @@ const ox_bconv_form *ox_bottleneck_form(int part) {
   return part == OX_DEPTHWISE ? &ox_bconv_form_depthwise : &ox_bconv_form_direct;
 }
 
-/* ---- which ---- */
+/* ---- what is supported ---- */
 
 static bool is_pointwise(const ox_conv_geom *g) {
   for (int i = 0; i < OX_CONV_AXES; i++)
@@ -86,8 +86,8 @@ static bool buffers(ox_bottleneck_plan *p) {
   return ok && ox_add_ok(p->segs_at, segs, &p->scratch_bytes);
 }
 
-/* What a tile expands again is at most as much as it adds, and nothing where a worker takes neighbouring tiles. A step
- * is as many of its rows as fit. */
+/* Chooses tiles and steps. The rows that a tile expands again are at most as many as its own, and none where a worker
+ * runs adjacent tiles. A step is as many rows as fit in cache. */
 static void cut(ox_bottleneck_plan *p) {
   const ox_conv_geom *g = &p->window.g;
   int64_t rows = g->out[1], lo, hi;
@@ -105,7 +105,8 @@ static void cut(ox_bottleneck_plan *p) {
   p->ring = OX_MIN(rows_in(g, p->step_rows), g->in[1]);
 }
 
-/* Of an odd number of tiles one is shared by the first and the last, so that two threads end at a time. */
+/* If the number of tiles is odd, one is divided between the first and the last, so that two threads end at the same
+ * time. */
 static void even_out(ox_bottleneck_plan *p) {
   const ox_conv_geom *g = &p->window.g;
   int64_t first = (g->out[1] - (p->row_tiles - 1) * p->tile_rows) / 2;
@@ -184,7 +185,7 @@ static void pointwise(const ox_bconv_direct_plan *p, const pixels *px, const flo
   }
 }
 
-/* Rows [from, to) of the expanded map, into the ring. */
+/* Expands rows [from, to) into the ring. */
 static void expand(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64_t image, int64_t from, int64_t to,
                    char *scratch) {
   const ox_conv_geom *g = &p->window.g;
@@ -201,7 +202,8 @@ static void expand(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int
   }
 }
 
-/* Rows [o, end) of the depthwise convolution, of |tile| of the image, into |y| whose blocks are y_block apart. */
+/* Computes rows [o, end) of the depthwise convolution, in |tile| of the image, into |y|, whose blocks are y_block
+ * apart. */
 static void depthwise(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64_t image, int64_t tile, int64_t o,
                       int64_t end, float *y, int64_t y_block, char *scratch) {
   const ox_conv_geom *g = &p->window.g;
@@ -244,7 +246,7 @@ static void step(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64
   pointwise(&p->project, &px, a->w[OX_PROJECT], a->bias[OX_PROJECT], (ox_bconv_seg *)(scratch + p->segs_at));
 }
 
-/* How many rows of the expanded map, counted from the first, outputs before row |o| ask for; |hi|: their last tap. */
+/* The number of rows of the expanded map, from the first on, that outputs before row |o| read; |hi|: the last tap. */
 static int64_t rows_read(const ox_conv_geom *g, int64_t o, int64_t hi) {
   return OX_MAX(OX_MIN((o - 1) * g->stride[1] + hi + 1, g->in[1]), 0);
 }
@@ -262,7 +264,8 @@ void ox_bottleneck_run(const ox_bottleneck_plan *p, const ox_bottleneck_args *a,
       memset(a->sums + ((image * p->blocks + b) * p->row_tiles + t % p->row_tiles) * OX_BLOCK, 0,
              OX_BLOCK * sizeof(float));
     bool goes_on = r0 > 0 && (t > begin || (next_tile && *next_tile == t));
-    int64_t ready = goes_on ? rows_read(g, r0, hi) : 0; /* rows below are expanded, the last of them in the ring */
+    int64_t ready = goes_on ? rows_read(g, r0, hi)
+                            : 0; /* rows [0, ready) have been expanded, and the last of them are in the ring */
     for (int64_t o = r0, next; o < r1; o = next) {
       next = OX_MIN(o + p->step_rows, r1);
       int64_t from = OX_MAX(o * g->stride[1] + lo, ready), to = rows_read(g, next, hi);

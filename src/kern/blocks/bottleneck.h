@@ -16,7 +16,8 @@ enum { OX_EXPAND, OX_DEPTHWISE, OX_PROJECT, OX_BOTTLENECK_PARTS };
 
 typedef struct ox_bottleneck_task {
   ox_bconv_task part[OX_BOTTLENECK_PARTS];
-  bool has[OX_BOTTLENECK_PARTS]; /* expand, project or both are there; without them the depthwise reads X or writes Y */
+  bool has[OX_BOTTLENECK_PARTS]; /* expand, project or both exist; without them the depthwise convolution reads X or
+                                    writes Y */
 } ox_bottleneck_task;
 
 typedef struct ox_bottleneck_plan {
@@ -38,10 +39,10 @@ typedef struct ox_bottleneck_args {
   float *sums; /* [planes][row_tiles][16] as ox_conv_args.sums, where nothing is projected; or NULL */
 } ox_bottleneck_args;
 
-/* Whether the parts are such convolutions, over at most two axes, and fit together. */
+/* Are the parts such convolutions, over at most two axes, and do their shapes agree? */
 bool ox_bottleneck_serves(const ox_bottleneck_task *t);
-/* Whether fusion is expected to pay for a depthwise convolution of |channels| from |in| to |out| [rows, columns] of
- * |batch| images: unfused, the inner maps would not stay in cache, and there are enough tiles for some threads. */
+/* Is fusion expected to be faster for a depthwise convolution of |channels| from |in| to |out| [rows, columns] of
+ * |batch| images: would the inner maps not stay in cache, and are there enough tiles for several threads? */
 bool ox_bottleneck_pays(int64_t batch, int64_t channels, const int64_t *in, const int64_t *out, bool expand,
                         bool project);
 /* The form that packs the weights of |part|. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/form_few.c - few outputs, as at the end of networks that make images or masks: the direct form's tiles,
- * with channels of the input as lanes, so that none is empty. Weights: [segment][output][16 channels], a segment of k
- * channels in the room of [k][16]. */
+ * kern/blocks/form_few.c - few outputs, as at the end of networks that produce images or masks: the direct form's
+ * tiles with input channels as lanes, so that all lanes are used. Weights: [segment][output][16 channels]; a segment
+ * of k channels takes the memory of [k][16]. */
 #include <math.h>
 #include <string.h>
 
@@ -17,10 +17,10 @@ static bool serves(const ox_bconv_task *t) {
   return g->groups == 1 && !t->x_plain && g->oc <= MOST && (last == 0 || g->oc <= last);
 }
 
-/* A vector read for each product; then the lanes of a sum are added up. */
+/* One vector load per product; then the lanes of each sum are added. */
 static double cost_ns(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
-  const double slower = 1.6, adds = 24; /* products that adding up is worth */
+  const double slower = 1.6, adds = 24; /* adds: the cost of adding the lanes of a sum, in products */
   if (!serves(t) || !(ox_bconv_form_direct.cost_ns(t) < INFINITY)) return INFINITY;
   double sums = (double)g->batch * (double)(g->out[0] * g->out[1]) * (double)g->out[2] * (double)g->oc;
   double products = slower * (double)OX_CEIL_DIV(g->ic, OX_BLOCK) * (double)ox_conv_taps(g) + adds;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/form_grouped.c - the form for groups within a block: 2 to 16 outputs of 1 to as many inputs each. A row
- * of inputs is spread out once, so that lane l of vector j of a pixel is the j-th input of output l: then every product
- * is one of whole vectors, and no channel meets another group's. The rows that the taps of one row of outputs read stay
- * in L1 as a ring. Weights: [block][tap][ic][16]. */
+ * kern/blocks/form_grouped.c - the form for groups within a block: 2 to 16 outputs, each with 1 to as many inputs. A
+ * row of inputs is rearranged once, so that lane l of vector j of a pixel is the j-th input of output l: then all
+ * products are of whole vectors, and none is between channels of different groups. The rows that the taps of one row
+ * of outputs read stay in L1, in a ring buffer. Weights: [block][tap][ic][16]. */
 #include <math.h>
 #include <string.h>
 
@@ -15,10 +15,10 @@ typedef struct grouped_plan {
   ox_bconv_plan head;
   const ox_bconv_variant *v;
   int64_t blocks, in_blocks, taps, in_pixels, pixels;
-  int64_t tap_min[2], span[2]; /* rows, columns: inputs that the taps of one output stretch over */
+  int64_t tap_min[2], span[2]; /* rows, columns: the inputs between the first and the last tap of an output */
   int64_t tile_h, tile_w, tiles_h, tiles_w;
   int64_t ring_row; /* floats of one */
-  bool dense;       /* taps of a row are neighbours */
+  bool dense;       /* the taps of a row are adjacent */
   float lo, hi;
   bool post;
   size_t at_bytes, segs_bytes;

@@ -103,7 +103,7 @@ typedef struct ox_wino_mul {
   const ox_wino_strip *strip;
   const float *v, *u; /* of one point; u: [ic][width], channels u_step floats apart */
   size_t u_step;
-  const float *ahead; /* the weights that are read after u, to be prefetched; NULL: they are in cache */
+  const float *ahead; /* the weights read after u, to be prefetched; NULL: they are in cache */
   float *m;
   size_t ic, width; /* width: 16 or 32 */
   bool add;         /* add to m instead of storing */
@@ -194,7 +194,7 @@ typedef struct ox_wino_plan {
   ox_wino_kind kind;
   ox_wino_view view;
   int64_t blocks, pairs;       /* per group: input channels / 16, output channels / 32 */
-  int64_t woven[2];            /* interleaved images along each axis */
+  int64_t woven[2];            /* the number of interleaved images along each axis (dilation) */
   int64_t across, down;        /* tiles of an image */
   int64_t tiles, strips;       /* of all images of a group */
   int64_t per_line;            /* strips of a line, where strips must not cross lines; else 0 */

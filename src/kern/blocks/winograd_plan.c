@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/winograd_plan.c - what Winograd's convolution serves, what it costs, how it is cut. By shapes and
- * instruction set alone. */
+ * kern/blocks/winograd_plan.c - which tasks Winograd's convolution supports, its cost, its tiles. Depends on shapes
+ * and instruction set only. */
 #include <math.h>
 
 #include "base/cksize.h"
@@ -81,7 +81,7 @@ static int64_t woven(const ox_wino_axis *a, int m, int64_t *out_tiles) {
   return n;
 }
 
-static const double bytes_per_ns = 33; /* of weights from memory, of a core */
+static const double bytes_per_ns = 33; /* the rate at which a core reads weights from memory */
 
 bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out) {
   const ox_conv_geom *g = &t->g;
@@ -136,8 +136,9 @@ static void cut(ox_wino_plan *p, int64_t most) {
   p->strips = p->per_line ? p->tiles / p->across * p->per_line : OX_CEIL_DIV(p->tiles, most);
 }
 
-/* Strips alone where there are at least half as many as wanted. Else the strips' blocks and pairs are divided too,
- * which takes a stage more and writes the whole transformed input to memory: on one thread it is 10 % slower. */
+/* The pieces of work are strips, if there are at least half as many as wanted. Else the strips' blocks and pairs are
+ * divided, too, which takes another stage and writes the whole transformed input to memory: on one thread it is 10 %
+ * slower. */
 static void divide(ox_wino_plan *p) {
   double total = ox_wino_cost_ns(&p->head.task, p->kind) / (double)p->head.task.g.groups;
   int64_t wanted = (int64_t)fmin(fmax(total / ns_piece_min, 1), WANTED);
