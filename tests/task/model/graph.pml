@@ -202,7 +202,7 @@ proctype helper(byte me) {
   od
 }
 
-inline sleep_until_wanted() {
+inline sleep_until_offer() {
 #if LOSE == 4
   if
   :: left == 0 || OFFERS
@@ -261,7 +261,7 @@ active proctype owner() {
     :: atomic { count == 0 && lane[0] > 0 -> stack = lane[0]; lane[0] = 0; counted() }
     :: atomic { count == 0 && lane[1] > 0 -> stack = lane[1]; lane[1] = 0; counted() }
     :: atomic { count == 0 && lane[2] > 0 -> stack = lane[2]; lane[2] = 0; counted() }
-    :: count == 0 && done == 0 && left > 0 -> sleep_until_wanted()
+    :: count == 0 && done == 0 && left > 0 -> sleep_until_offer()
     od;
     dismiss_helpers();
     atomic {
