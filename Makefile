@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run python test test-cross test-backends test-cpu-plugin install asan tsan fuzz hostile stress check-layers check-arithmetic model bench-pool bench-models bench-ops clean deps deps-test deps-python format
+.PHONY: all run python test test-cross test-backends test-cpu-plugin install uninstall asan tsan fuzz hostile stress check-layers check-arithmetic model bench-pool bench-models bench-ops clean deps deps-test deps-python format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -28,6 +28,10 @@ python: deps deps-python
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+# What the last `make install` of this build folder installed.
+uninstall:
+	@sh tools/uninstall.sh $(BUILD)
 
 # Unit tests under the sanitizers, each in a build folder of its own.
 asan: deps-test

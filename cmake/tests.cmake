@@ -197,7 +197,7 @@ endforeach()
 # What is installed, as a stranger finds it.
 if(NOT ONYX_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME install.pkg_config COMMAND sh tests/install/run.sh ${CMAKE_BINARY_DIR} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(install.pkg_config PROPERTIES TIMEOUT 300)
+  set_tests_properties(install.pkg_config PROPERTIES TIMEOUT 600)
 endif()
 
 if(NOT ONYX_TASK_ONLY)

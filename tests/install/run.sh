@@ -6,7 +6,18 @@ set -e
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
+manifest=$build/install_manifest.txt
+[ ! -e "$manifest" ] || cp "$manifest" "$root/manifest" # of the user's own installation
+restore() {
+  if [ -e "$root/manifest" ]; then cp "$root/manifest" "$manifest"; else rm -f "$manifest"; fi
+  rm -rf "$root"
+}
+trap restore EXIT
+DESTDIR=$root/staged cmake --install "$build" --prefix /usr >/dev/null
+DESTDIR=$root/staged sh "$here/../../tools/uninstall.sh" "$build"
+left=$(find "$root/staged" ! -type d -o -name onyx -o -name nanothread)
+[ -z "$left" ] || { echo "uninstall: left behind: $left" && exit 1; }
+echo "uninstall: ok"
 cmake --install "$build" --prefix "$root/first" >/dev/null
 mv "$root/first" "$root/prefix" # it may be moved afterwards
 PKG_CONFIG_PATH=$(dirname "$(find "$root/prefix" -name onyx-task.pc)")
@@ -50,6 +61,11 @@ if [ -e "$root/prefix/include/onyx/op.h" ]; then # not in a build of the task li
     cc -std=$std $warn "$here/../../examples/hello.c" $(pkg-config --cflags --libs onyx) -o "$root/hello"
     "$root/hello" "$digits" >/dev/null && echo "hello cc $std: ok"
   done
+  [ ! -e "$LD_LIBRARY_PATH/libonnxruntime.so.1" ] # not where it would take the place of another one unasked
+  ortdir=$(pkg-config --variable=ortdir onyx)
+  cc -std=c99 $warn "$here/ort_client.c" $(pkg-config --cflags onyx) -L"$ortdir" -lonnxruntime -o "$root/ort_client"
+  ort_providers=$(find "$ortdir" -name 'libonyx-onednn.so' -o -name 'libonyx-xnnpack.so' | sed 's/.*libonyx-//; s/\.so//')
+  LD_LIBRARY_PATH=$ortdir "$root/ort_client" "$digits" $ort_providers && echo "ONNX Runtime's ABI with" $ort_providers": ok"
   LIBS=$libs
 fi
 for cxx in g++ clang++; do
@@ -73,6 +89,10 @@ foreach(kind "" _shared _static)
     target_link_libraries(hello\${kind} PRIVATE onyx::onyx\${kind})
   endif()
 endforeach()
+if(TARGET onyx::onnxruntime)
+  add_executable(hello_ort "$here/ort_client.c")
+  target_link_libraries(hello_ort PRIVATE onyx::onnxruntime)
+endif()
 END
 cmake -S "$root" -B "$root/cmake" -DCMAKE_PREFIX_PATH="$root/prefix" >/dev/null
 cmake --build "$root/cmake" >/dev/null
