@@ -11,6 +11,7 @@
 
 #include "ort/ort_api.h"
 #include "ort/ort_status.h"
+#include "ort/value/ort_value.h"
 
 typedef struct signature {
   const char *domain, *name;
@@ -69,22 +70,16 @@ static bool add_type(OrtOpSchemaTypeConstraint *c, const char *text, size_t n) {
   return grown[c->n_types++] != NULL;
 }
 
-/* By ONNXTensorElementDataType. */
-static const char *const elements[] = {
-    "",          "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
-    "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
-    "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-    "uint4",     "int4",       "float4e2m1", "uint2",        "int2",           "float8e8m0"};
-
 static bool add_elements(OrtOpSchemaTypeConstraint *c, char form, unsigned long mask) {
   const char *format = form == 't'   ? "tensor(%s)"
                        : form == 's' ? "seq(tensor(%s))"
                        : form == 'o' ? "optional(tensor(%s))"
                                      : "optional(seq(tensor(%s)))";
-  for (size_t i = 1; i < sizeof elements / sizeof *elements; i++) {
+  const char *element;
+  for (size_t i = 1; *(element = ort_element_name((ONNXTensorElementDataType)i)) != 0; i++) {
     char text[64];
     if ((mask >> i & 1) == 0) continue;
-    int n = snprintf(text, sizeof text, format, elements[i]);
+    int n = snprintf(text, sizeof text, format, element);
     if (!add_type(c, text, (size_t)n)) return false;
   }
   return true;

@@ -47,7 +47,8 @@ static OrtStatus *check_value(const ox_value_info *want, const ox_tensor *got) {
   if (got->kind != want->kind || (want->dtype != OX_UNDEFINED && got->dtype != want->dtype && numbers))
     return ort_fail(ORT_INVALID_ARGUMENT,
                     "Unexpected input data type. Input: %s. Actual: (%s(%s)) , expected: (%s(%s))", want->name,
-                    kind_name(got->kind), ox_type_name(got->dtype), kind_name(want->kind), ox_type_name(want->dtype));
+                    kind_name(got->kind), ort_element_name(ort_type_from(got->dtype)), kind_name(want->kind),
+                    ort_element_name(ort_type_from(want->dtype)));
   if (!numbers || want->rank < 0) return NULL;
   if (got->shape.rank != want->rank)
     return ort_fail(ORT_INVALID_ARGUMENT,

@@ -77,6 +77,15 @@ ONNXTensorElementDataType ort_type_from(uint32_t dtype) {
   }
 }
 
+const char *ort_element_name(ONNXTensorElementDataType type) {
+  static const char *const names[] = {
+      "",          "float",      "uint8",      "int8",         "uint16",         "int16",      "int32",
+      "int64",     "string",     "bool",       "float16",      "double",         "uint32",     "uint64",
+      "complex64", "complex128", "bfloat16",   "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+      "uint4",     "int4",       "float4e2m1", "uint2",        "int2",           "float8e8m0"};
+  return (size_t)type < sizeof names / sizeof *names ? names[type] : "";
+}
+
 uint32_t ort_type_to(ONNXTensorElementDataType type) {
   switch (type) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0:

@@ -74,6 +74,7 @@ void ort_strings_release(ort_strings *strings, ox_str *items, size_t n);
 /* Element types have other numbers here from 24 on. UNDEFINED for what the other side lacks. */
 ONNXTensorElementDataType ort_type_from(uint32_t dtype);
 uint32_t ort_type_to(ONNXTensorElementDataType type);
+const char *ort_element_name(ONNXTensorElementDataType type); /* as in "tensor(float)"; "": it has none */
 ONNXType ort_kind_from(uint32_t kind);
 
 #endif
