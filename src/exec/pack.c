@@ -96,6 +96,13 @@ static ox_status *pack_all(packing *k) {
   return NULL;
 }
 
+/* Nobody else reads the constants now, so their pages may go. */
+static ox_status *pack_once(packing *k) {
+  ox_status *st = pack_all(k);
+  give_back_pages(k);
+  return st;
+}
+
 /* ---- what it is made from ---- */
 
 /* The constants, as they came with the model; those that are computed, and not in pieces, as a whole meanwhile. */
@@ -205,11 +212,7 @@ ox_status *ox_pack_reserve(const ox_pack_site *s, const ox_pack *p, ox_arena *pr
 ox_status *ox_pack_reserved(const ox_pack_site *s, void *later, const void **out_data) {
   packing *k = later;
   k->at = s;
-  if (!ox_packed_ready(k->form)) {
-    ox_status *st = pack_all(k);
-    give_back_pages(k);
-    OX_TRY(st);
-  }
+  if (!ox_packed_ready(k->form)) OX_TRY(pack_once(k));
   *out_data = k->form->data;
   return NULL;
 }
@@ -287,8 +290,7 @@ static bool grows(const packing *k) {
 static ox_status *pack_passing(packing *k, char *to) {
   ox_packed *stays = k->form, passes = {.bytes = stays->bytes, .data = to, .n_units = stays->n_units, .touched = true};
   k->keeps = grows(k), k->form = &passes;
-  ox_status *st = pack_all(k);
-  give_back_pages(k);
+  ox_status *st = pack_once(k);
   k->keeps = false, k->form = stays;
   return st;
 }
@@ -304,9 +306,7 @@ static ox_status *pack_late(ox_late *l, const ox_step_crew *crew, char *scratch,
     l->data = passing;
     return pack_passing(k, passing);
   }
-  ox_status *st = pack_all(k);
-  give_back_pages(k);
-  return st;
+  return pack_once(k);
 }
 
 ox_status *ox_late_pack(ox_late **list, const ox_step_crew *crew, char *scratch, size_t scratch_bytes) {
