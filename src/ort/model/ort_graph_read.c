@@ -8,32 +8,19 @@ void ort_ReleaseGraph(OrtGraph *graph) {
 }
 
 OrtStatus *ort_Graph_GetName(const OrtGraph *graph, const char **graph_name) {
-  ORT_NEED(graph);
-  ORT_NEED(graph_name);
-  *graph_name = graph->name;
-  return NULL;
+  ORT_ANSWER(graph, graph_name, graph->name);
 }
 
 OrtStatus *ort_Graph_GetModelPath(const OrtGraph *graph, const ORTCHAR_T **model_path) {
-  ORT_NEED(graph);
-  ORT_NEED(model_path);
-  *model_path = graph->facts != NULL ? graph->facts->path : "";
-  return NULL;
+  ORT_ANSWER(graph, model_path, graph->facts != NULL ? graph->facts->path : "");
 }
 
 OrtStatus *ort_Graph_GetOnnxIRVersion(const OrtGraph *graph, int64_t *onnx_ir_version) {
-  ORT_NEED(graph);
-  ORT_NEED(onnx_ir_version);
-  *onnx_ir_version = graph->facts != NULL ? graph->facts->ir_version : ORT_EDITOR_IR;
-  return NULL;
+  ORT_ANSWER(graph, onnx_ir_version, graph->facts != NULL ? graph->facts->ir_version : ORT_EDITOR_IR);
 }
 
 OrtStatus *ort_Graph_GetNumOperatorSets(const OrtGraph *graph, size_t *num_operator_sets) {
-  ORT_NEED(graph);
-  ORT_NEED(num_operator_sets);
-  ORT_NOT_OF_EDITOR(graph, "operator sets");
-  *num_operator_sets = graph->facts->n_opsets;
-  return NULL;
+  ORT_ANSWER_READ(graph, "operator sets", num_operator_sets, graph->facts->n_opsets);
 }
 
 OrtStatus *ort_Graph_GetOperatorSets(const OrtGraph *graph, const char **domains, int64_t *opset_versions,
@@ -51,74 +38,38 @@ OrtStatus *ort_Graph_GetOperatorSets(const OrtGraph *graph, const char **domains
 /* ---- lists ---- */
 
 OrtStatus *ort_Graph_GetNumInputs(const OrtGraph *graph, size_t *num_inputs) {
-  ORT_NEED(graph);
-  ORT_NEED(num_inputs);
-  *num_inputs = graph->n_inputs;
-  return NULL;
+  ORT_ANSWER(graph, num_inputs, graph->n_inputs);
 }
 
 OrtStatus *ort_Graph_GetInputs(const OrtGraph *graph, const OrtValueInfo **inputs, size_t num_inputs) {
-  ORT_NEED(graph);
-  ORT_NEED(inputs);
-  ORT_NOT_OF_EDITOR(graph, "inputs");
-  ORT_NEED_ROOM(num_inputs, graph->n_inputs);
-  ORT_GIVE_LIST(inputs, graph->inputs, graph->n_inputs);
-  return NULL;
+  ORT_ANSWER_LIST(graph, "inputs", inputs, num_inputs, graph->inputs, graph->n_inputs);
 }
 
 OrtStatus *ort_Graph_GetNumOutputs(const OrtGraph *graph, size_t *num_outputs) {
-  ORT_NEED(graph);
-  ORT_NEED(num_outputs);
-  *num_outputs = graph->n_outputs;
-  return NULL;
+  ORT_ANSWER(graph, num_outputs, graph->n_outputs);
 }
 
 OrtStatus *ort_Graph_GetOutputs(const OrtGraph *graph, const OrtValueInfo **outputs, size_t num_outputs) {
-  ORT_NEED(graph);
-  ORT_NEED(outputs);
-  ORT_NOT_OF_EDITOR(graph, "outputs");
-  ORT_NEED_ROOM(num_outputs, graph->n_outputs);
-  ORT_GIVE_LIST(outputs, graph->outputs, graph->n_outputs);
-  return NULL;
+  ORT_ANSWER_LIST(graph, "outputs", outputs, num_outputs, graph->outputs, graph->n_outputs);
 }
 
 OrtStatus *ort_Graph_GetNumInitializers(const OrtGraph *graph, size_t *num_initializers) {
-  ORT_NEED(graph);
-  ORT_NEED(num_initializers);
-  *num_initializers = graph->n_initializers;
-  return NULL;
+  ORT_ANSWER(graph, num_initializers, graph->n_initializers);
 }
 
 OrtStatus *ort_Graph_GetInitializers(const OrtGraph *graph, const OrtValueInfo **initializers,
                                      size_t num_initializers) {
-  ORT_NEED(graph);
-  ORT_NEED(initializers);
-  ORT_NOT_OF_EDITOR(graph, "initializers");
-  ORT_NEED_ROOM(num_initializers, graph->n_initializers);
-  ORT_GIVE_LIST(initializers, graph->initializers, graph->n_initializers);
-  return NULL;
+  ORT_ANSWER_LIST(graph, "initializers", initializers, num_initializers, graph->initializers, graph->n_initializers);
 }
 
 OrtStatus *ort_Graph_GetNumNodes(const OrtGraph *graph, size_t *num_nodes) {
-  ORT_NEED(graph);
-  ORT_NEED(num_nodes);
-  *num_nodes = graph->n_nodes;
-  return NULL;
+  ORT_ANSWER(graph, num_nodes, graph->n_nodes);
 }
 
 OrtStatus *ort_Graph_GetNodes(const OrtGraph *graph, const OrtNode **nodes, size_t num_nodes) {
-  ORT_NEED(graph);
-  ORT_NEED(nodes);
-  ORT_NOT_OF_EDITOR(graph, "nodes");
-  ORT_NEED_ROOM(num_nodes, graph->n_nodes);
-  ORT_GIVE_LIST(nodes, graph->nodes, graph->n_nodes);
-  return NULL;
+  ORT_ANSWER_LIST(graph, "nodes", nodes, num_nodes, graph->nodes, graph->n_nodes);
 }
 
 OrtStatus *ort_Graph_GetParentNode(const OrtGraph *graph, const OrtNode **node) {
-  ORT_NEED(graph);
-  ORT_NEED(node);
-  ORT_NOT_OF_EDITOR(graph, "the parent node");
-  *node = graph->parent;
-  return NULL;
+  ORT_ANSWER_READ(graph, "the parent node", node, graph->parent);
 }

@@ -8,110 +8,55 @@ void ort_ReleaseNode(OrtNode *node) {
   if (node != NULL && node->graph == NULL) ort_node_release(node);
 }
 
-OrtStatus *ort_Node_GetId(const OrtNode *node, size_t *node_id) {
-  ORT_NEED(node);
-  ORT_NEED(node_id);
-  *node_id = node->id;
-  return NULL;
-}
+OrtStatus *ort_Node_GetId(const OrtNode *node, size_t *node_id) { ORT_ANSWER(node, node_id, node->id); }
 
-OrtStatus *ort_Node_GetName(const OrtNode *node, const char **node_name) {
-  ORT_NEED(node);
-  ORT_NEED(node_name);
-  *node_name = node->name;
-  return NULL;
-}
+OrtStatus *ort_Node_GetName(const OrtNode *node, const char **node_name) { ORT_ANSWER(node, node_name, node->name); }
 
 OrtStatus *ort_Node_GetOperatorType(const OrtNode *node, const char **operator_type) {
-  ORT_NEED(node);
-  ORT_NEED(operator_type);
-  *operator_type = node->op;
-  return NULL;
+  ORT_ANSWER(node, operator_type, node->op);
 }
 
 OrtStatus *ort_Node_GetDomain(const OrtNode *node, const char **domain_name) {
-  ORT_NEED(node);
-  ORT_NEED(domain_name);
-  *domain_name = node->domain;
-  return NULL;
+  ORT_ANSWER(node, domain_name, node->domain);
 }
 
 OrtStatus *ort_Node_GetSinceVersion(const OrtNode *node, int *since_version) {
-  ORT_NEED(node);
-  ORT_NEED(since_version);
-  ORT_NOT_OF_EDITOR(node, "the version");
-  *since_version = node->since;
-  return NULL;
+  ORT_ANSWER_READ(node, "the version", since_version, node->since);
 }
 
 /* ---- edges ---- */
 
-OrtStatus *ort_Node_GetNumInputs(const OrtNode *node, size_t *num_inputs) {
-  ORT_NEED(node);
-  ORT_NEED(num_inputs);
-  *num_inputs = node->n_in;
-  return NULL;
-}
+OrtStatus *ort_Node_GetNumInputs(const OrtNode *node, size_t *num_inputs) { ORT_ANSWER(node, num_inputs, node->n_in); }
 
 OrtStatus *ort_Node_GetInputs(const OrtNode *node, const OrtValueInfo **inputs, size_t num_inputs) {
-  ORT_NEED(node);
-  ORT_NEED(inputs);
-  ORT_NOT_OF_EDITOR(node, "inputs");
-  ORT_NEED_ROOM(num_inputs, node->n_in);
-  ORT_GIVE_LIST(inputs, node->in, node->n_in);
-  return NULL;
+  ORT_ANSWER_LIST(node, "inputs", inputs, num_inputs, node->in, node->n_in);
 }
 
 OrtStatus *ort_Node_GetNumOutputs(const OrtNode *node, size_t *num_outputs) {
-  ORT_NEED(node);
-  ORT_NEED(num_outputs);
-  *num_outputs = node->n_out;
-  return NULL;
+  ORT_ANSWER(node, num_outputs, node->n_out);
 }
 
 OrtStatus *ort_Node_GetOutputs(const OrtNode *node, const OrtValueInfo **outputs, size_t num_outputs) {
-  ORT_NEED(node);
-  ORT_NEED(outputs);
-  ORT_NOT_OF_EDITOR(node, "outputs");
-  ORT_NEED_ROOM(num_outputs, node->n_out);
-  ORT_GIVE_LIST(outputs, node->out, node->n_out);
-  return NULL;
+  ORT_ANSWER_LIST(node, "outputs", outputs, num_outputs, node->out, node->n_out);
 }
 
 OrtStatus *ort_Node_GetNumImplicitInputs(const OrtNode *node, size_t *num_implicit_inputs) {
-  ORT_NEED(node);
-  ORT_NEED(num_implicit_inputs);
-  ORT_NOT_OF_EDITOR(node, "implicit inputs");
-  *num_implicit_inputs = node->n_implicit;
-  return NULL;
+  ORT_ANSWER_READ(node, "implicit inputs", num_implicit_inputs, node->n_implicit);
 }
 
 OrtStatus *ort_Node_GetImplicitInputs(const OrtNode *node, const OrtValueInfo **implicit_inputs,
                                       size_t num_implicit_inputs) {
-  ORT_NEED(node);
-  ORT_NEED(implicit_inputs);
-  ORT_NOT_OF_EDITOR(node, "implicit inputs");
-  ORT_NEED_ROOM(num_implicit_inputs, node->n_implicit);
-  ORT_GIVE_LIST(implicit_inputs, node->implicit, node->n_implicit);
-  return NULL;
+  ORT_ANSWER_LIST(node, "implicit inputs", implicit_inputs, num_implicit_inputs, node->implicit, node->n_implicit);
 }
 
 /* ---- attributes ---- */
 
 OrtStatus *ort_Node_GetNumAttributes(const OrtNode *node, size_t *num_attributes) {
-  ORT_NEED(node);
-  ORT_NEED(num_attributes);
-  *num_attributes = node->n_attrs;
-  return NULL;
+  ORT_ANSWER(node, num_attributes, node->n_attrs);
 }
 
 OrtStatus *ort_Node_GetAttributes(const OrtNode *node, const OrtOpAttr **attributes, size_t num_attributes) {
-  ORT_NEED(node);
-  ORT_NEED(attributes);
-  ORT_NOT_OF_EDITOR(node, "attributes");
-  ORT_NEED_ROOM(num_attributes, node->n_attrs);
-  ORT_GIVE_LIST(attributes, node->attrs, node->n_attrs);
-  return NULL;
+  ORT_ANSWER_LIST(node, "attributes", attributes, num_attributes, node->attrs, node->n_attrs);
 }
 
 OrtStatus *ort_Node_GetAttributeByName(const OrtNode *node, const char *attribute_name, const OrtOpAttr **attribute) {
@@ -135,11 +80,7 @@ static size_t count_bodies(const OrtNode *node) {
 }
 
 OrtStatus *ort_Node_GetNumSubgraphs(const OrtNode *node, size_t *num_subgraphs) {
-  ORT_NEED(node);
-  ORT_NEED(num_subgraphs);
-  ORT_NOT_OF_EDITOR(node, "subgraphs");
-  *num_subgraphs = count_bodies(node);
-  return NULL;
+  ORT_ANSWER_READ(node, "subgraphs", num_subgraphs, count_bodies(node));
 }
 
 OrtStatus *ort_Node_GetSubgraphs(const OrtNode *node, const OrtGraph **subgraphs, size_t num_subgraphs,
@@ -160,11 +101,7 @@ OrtStatus *ort_Node_GetSubgraphs(const OrtNode *node, const OrtGraph **subgraphs
 /* ---- where it is ---- */
 
 OrtStatus *ort_Node_GetGraph(const OrtNode *node, const OrtGraph **graph) {
-  ORT_NEED(node);
-  ORT_NEED(graph);
-  ORT_NOT_OF_EDITOR(node, "the graph");
-  *graph = node->graph;
-  return NULL;
+  ORT_ANSWER_READ(node, "the graph", graph, node->graph);
 }
 
 OrtStatus *ort_Node_GetEpName(const OrtNode *node, const char **out) {

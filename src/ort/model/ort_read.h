@@ -25,10 +25,31 @@
                       (size_t)(n));                                                                                  \
   } while (0)
 
-/* Copies |n| pointers; |to| is an array of pointers to const. */
-#define ORT_GIVE_LIST(to, from, n)                             \
+/* The rest of a reader. ORT_ANSWER: of one member, also of the editor's objects. ORT_ANSWER_READ: not of those; |what|
+ * is for the error. ORT_ANSWER_LIST: the |n| pointers at |from| go to the caller's array |to| of |room|. */
+#define ORT_ANSWER(object, to, value) \
+  do {                                \
+    ORT_NEED(object);                 \
+    ORT_NEED(to);                     \
+    *(to) = (value);                  \
+    return NULL;                      \
+  } while (0)
+#define ORT_ANSWER_READ(object, what, to, value) \
+  do {                                           \
+    ORT_NEED(object);                            \
+    ORT_NEED(to);                                \
+    ORT_NOT_OF_EDITOR(object, what);             \
+    *(to) = (value);                             \
+    return NULL;                                 \
+  } while (0)
+#define ORT_ANSWER_LIST(object, what, to, room, from, n)       \
   do {                                                         \
+    ORT_NEED(object);                                          \
+    ORT_NEED(to);                                              \
+    ORT_NOT_OF_EDITOR(object, what);                           \
+    ORT_NEED_ROOM(room, n);                                    \
     for (size_t i_ = 0; i_ < (n); i_++) (to)[i_] = (from)[i_]; \
+    return NULL;                                               \
   } while (0)
 
 #endif

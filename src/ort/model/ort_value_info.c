@@ -6,17 +6,11 @@
 #include "ort/model/ort_read.h"
 
 OrtStatus *ort_GetValueInfoName(const OrtValueInfo *value_info, const char **name) {
-  ORT_NEED(value_info);
-  ORT_NEED(name);
-  *name = value_info->name;
-  return NULL;
+  ORT_ANSWER(value_info, name, value_info->name);
 }
 
 OrtStatus *ort_GetValueInfoTypeInfo(const OrtValueInfo *value_info, const OrtTypeInfo **type_info) {
-  ORT_NEED(value_info);
-  ORT_NEED(type_info);
-  *type_info = value_info->type;
-  return NULL;
+  ORT_ANSWER(value_info, type_info, value_info->type);
 }
 
 void ort_ReleaseValueInfo(OrtValueInfo *value_info) {
@@ -36,11 +30,7 @@ OrtStatus *ort_ValueInfo_GetValueProducer(const OrtValueInfo *value_info, const 
 }
 
 OrtStatus *ort_ValueInfo_GetValueNumConsumers(const OrtValueInfo *value_info, size_t *num_consumers) {
-  ORT_NEED(value_info);
-  ORT_NEED(num_consumers);
-  ORT_NOT_OF_EDITOR(value_info, "the number of consumers");
-  *num_consumers = value_info->n_uses;
-  return NULL;
+  ORT_ANSWER_READ(value_info, "the number of consumers", num_consumers, value_info->n_uses);
 }
 
 OrtStatus *ort_ValueInfo_GetValueConsumers(const OrtValueInfo *value_info, const OrtNode **nodes,
@@ -100,41 +90,21 @@ OrtStatus *ort_ValueInfo_GetExternalInitializerInfo(const OrtValueInfo *value_in
 /* ---- roles ---- */
 
 OrtStatus *ort_ValueInfo_IsRequiredGraphInput(const OrtValueInfo *value_info, bool *is_required_graph_input) {
-  ORT_NEED(value_info);
-  ORT_NEED(is_required_graph_input);
-  ORT_NOT_OF_EDITOR(value_info, "whether it is an input");
-  *is_required_graph_input = value_info->required_input;
-  return NULL;
+  ORT_ANSWER_READ(value_info, "whether it is an input", is_required_graph_input, value_info->required_input);
 }
 
 OrtStatus *ort_ValueInfo_IsOptionalGraphInput(const OrtValueInfo *value_info, bool *is_optional_graph_input) {
-  ORT_NEED(value_info);
-  ORT_NEED(is_optional_graph_input);
-  ORT_NOT_OF_EDITOR(value_info, "whether it is an input");
-  *is_optional_graph_input = value_info->optional_input;
-  return NULL;
+  ORT_ANSWER_READ(value_info, "whether it is an input", is_optional_graph_input, value_info->optional_input);
 }
 
 OrtStatus *ort_ValueInfo_IsGraphOutput(const OrtValueInfo *value_info, bool *is_graph_output) {
-  ORT_NEED(value_info);
-  ORT_NEED(is_graph_output);
-  ORT_NOT_OF_EDITOR(value_info, "whether it is an output");
-  *is_graph_output = value_info->graph_output;
-  return NULL;
+  ORT_ANSWER_READ(value_info, "whether it is an output", is_graph_output, value_info->graph_output);
 }
 
 OrtStatus *ort_ValueInfo_IsConstantInitializer(const OrtValueInfo *value_info, bool *is_constant_initializer) {
-  ORT_NEED(value_info);
-  ORT_NEED(is_constant_initializer);
-  ORT_NOT_OF_EDITOR(value_info, "whether it is constant");
-  *is_constant_initializer = value_info->constant;
-  return NULL;
+  ORT_ANSWER_READ(value_info, "whether it is constant", is_constant_initializer, value_info->constant);
 }
 
 OrtStatus *ort_ValueInfo_IsFromOuterScope(const OrtValueInfo *value_info, bool *is_outer_scope) {
-  ORT_NEED(value_info);
-  ORT_NEED(is_outer_scope);
-  ORT_NOT_OF_EDITOR(value_info, "whether it is an enclosing graph's");
-  *is_outer_scope = value_info->outer;
-  return NULL;
+  ORT_ANSWER_READ(value_info, "whether it is an enclosing graph's", is_outer_scope, value_info->outer);
 }
