@@ -26,11 +26,11 @@ static const char *field(const char *header, const char *key) {
 }
 
 /* NULL, or what is wrong with the header. */
-static const char *parse_header(const char *header, uint32_t *dtype, int64_t *dims, size_t *rank) {
+static const char *parse_header(const char *header, uint32_t *dtype, int64_t *dims, size_t *rank, bool *fortran) {
   const char *descr = field(header, "'descr'"), *order = field(header, "'fortran_order'"),
              *shape = field(header, "'shape'");
   if (!descr || !order || !shape || *shape != '(') return "malformed .npy header";
-  if (strncmp(order, "False", 5) != 0) return "in Fortran order; save numpy.ascontiguousarray(x)";
+  *fortran = strncmp(order, "True", 4) == 0;
   *dtype = OX_UNDEFINED;
   for (size_t i = 0; i < N_DESCRS; i++)
     if (*descr == '\'' && strncmp(descr + 1, descrs[i].descr, strlen(descrs[i].descr)) == 0 &&
@@ -49,10 +49,23 @@ static const char *parse_header(const char *header, uint32_t *dtype, int64_t *di
   return NULL;
 }
 
+/* Elements of |each| bytes whose first index runs fastest to where the last one does. */
+static void copy_fortran(char *to, const unsigned char *from, const int64_t *dims, size_t rank, size_t each) {
+  int64_t at[OX_MAX_RANK] = {0}, n = 1;
+  for (size_t d = 0; d < rank; d++) n *= dims[d];
+  for (int64_t i = 0; i < n; i++) {
+    int64_t offset = 0;
+    for (size_t d = rank; d-- > 0;) offset = offset * dims[d] + at[d];
+    memcpy(to + (size_t)i * each, from + (size_t)offset * each, each);
+    for (size_t d = rank; d-- > 0 && ++at[d] == dims[d];) at[d] = 0;
+  }
+}
+
 bool npy_read(ox_env *env, const char *path, ox_value **out_value, char *why, size_t n_why) {
   size_t n, rank, start;
   int64_t dims[OX_MAX_RANK];
   uint32_t dtype;
+  bool fortran = false;
   char *header = NULL;
   unsigned char *b = cli_read_file(path, &n);
   *out_value = NULL;
@@ -64,7 +77,7 @@ bool npy_read(ox_env *env, const char *path, ox_value **out_value, char *why, si
   const char *wrong = "malformed .npy header";
   if (len <= MOST_HEADER && start + len <= n && (header = malloc(len + 1))) {
     memcpy(header, b + start, len), header[len] = 0;
-    wrong = parse_header(header, &dtype, dims, &rank);
+    wrong = parse_header(header, &dtype, dims, &rank, &fortran);
   }
   if (wrong) {
     snprintf(why, n_why, "%s: %s", path, wrong);
@@ -78,6 +91,8 @@ bool npy_read(ox_env *env, const char *path, ox_value **out_value, char *why, si
     snprintf(why, n_why, "%s: the file ends early", path);
     ox_value_release(*out_value);
     *out_value = NULL;
+  } else if (fortran) {
+    copy_fortran(ox_value_data(*out_value), b + start + len, dims, rank, ox_type_bits(dtype) / 8);
   } else {
     memcpy(ox_value_data(*out_value), b + start + len, ox_value_get(*out_value)->bytes);
   }
@@ -108,6 +123,6 @@ bool npy_write(const char *path, const ox_tensor *t, char *why, size_t n_why) {
   bool ok = f && fwrite(start, 1, 10, f) == 10 && fwrite(header, 1, (size_t)n, f) == (size_t)n &&
             fwrite(t->data, 1, t->bytes, f) == t->bytes;
   if (f && fclose(f) != 0) ok = false;
-  if (!ok) snprintf(why, n_why, "%s cannot be written", path);
+  if (!ok) snprintf(why, n_why, "%s cannot be written: %s", path, strerror(errno));
   return ok;
 }

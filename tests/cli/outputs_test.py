@@ -123,6 +123,22 @@ class Outputs(CommandTest):
             self.assertEqual((item["kind"], item["keys"]["first"], item["values"]["first"]),
                              ("map", keys, [0.25, 0.75]))
 
+    def test_numpy_files_in_either_order(self):
+        table = [((2, 3), [1, 2, 3, 4, 5, 6], [1, 4, 2, 5, 3, 6]), ((4,), [1, 2, 3, 4], [1, 2, 3, 4]),
+                 ((), [7], [7]), ((0, 3), [], []), ((2, 1, 2), [1, 2, 3, 4], [1, 3, 2, 4])]
+        path = self.write(model([node("Identity", ["x"], ["y"])], [("x", tensor_type(FLOAT))],
+                                [("y", tensor_type(FLOAT))]))
+        for dims, rows_first, columns_first in table:
+            for fortran, values in ((False, rows_first), (True, columns_first)):
+                with self.subTest(dims, fortran=fortran):
+                    header = f"{{'descr': '<f4', 'fortran_order': {fortran}, 'shape': {dims}, }}".ljust(117) + "\n"
+                    x = os.path.join(self.folder, "x.npy")
+                    with open(x, "wb") as f:
+                        f.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() +
+                                struct.pack(f"<{len(values)}f", *values))
+                    (y,) = self.json("run", path, "--input", f"x={x}")["outputs"]
+                    self.assertEqual((y["shape"], y["first"]), (list(dims), rows_first))
+
     def test_nothing(self):
         data = model([node("Optional", [], ["y"], [msg(1, "type") + msg(14, tensor_type(FLOAT)) + num(20, 13)])], [],
                      [("y", optional_type(tensor_type(FLOAT)))])

@@ -128,7 +128,6 @@ class Usage(CommandTest):
             "cut_header": (npy("")[:50], "malformed .npy header"),
             "no_dict": (npy("nothing"), "malformed .npy header"),
             "endless": (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + b" " * 99, "malformed .npy header"),
-            "fortran": (npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }", bytes(8)), "Fortran order"),
             "objects": (npy("{'descr': '|O', " + shape, bytes(8)), "of a type other than"),
             "records": (npy("{'descr': [('a', '<f4')], " + shape, bytes(8)), "of a type other than"),
             "negative": (npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }"), "malformed shape"),
