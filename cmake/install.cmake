@@ -9,8 +9,9 @@ else()
   install(DIRECTORY include/onyx include/nanothread DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(TARGETS onyx_static onyx_shared EXPORT onyx-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  # In a folder of its own: it does not stand in for Microsoft's library until a program is shown that folder.
-  install(TARGETS onyx_ort EXPORT onyx-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/onyx)
+  if(TARGET onyx_ort) # in a folder of its own: it takes no other library's place until a program is shown that folder
+    install(TARGETS onyx_ort EXPORT onyx-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/onyx)
+  endif()
   if(TARGET onyx)
     install(TARGETS onyx DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
