@@ -31,7 +31,7 @@ typedef struct resize_prep {
   size_t near_bytes;
   bool twice;      /* each element of the last axis, of a size that has a loop for it */
   bool rows_twice; /* and each row, and no other axis changes */
-  unsigned char fill[MOST_NEAR_BYTES];
+  _Alignas(16) unsigned char fill[MOST_NEAR_BYTES]; /* written as one element of any type */
 } resize_prep;
 
 typedef void *alloc_fn(const ox_kernel_ctx *c, size_t bytes);
