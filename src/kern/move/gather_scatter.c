@@ -134,8 +134,8 @@ enum { CHECK = 4096 }; /* elements between two checks of e->stop */
   do {                                                                                         \
     int64_t v = wide ? ((const ox_i64u *)x->data)[p] : (int64_t)((const ox_i32u *)x->data)[p]; \
     if (OX_UNLIKELY((uint64_t)v >= (uint64_t)dim)) {                                           \
+      if (v >= 0 || v < -dim) return p;                                                        \
       v += dim;                                                                                \
-      if ((uint64_t)v >= (uint64_t)dim || v >= dim) return p;                                  \
     }                                                                                          \
     int64_t q = base + v * stride;                                                             \
     body;                                                                                      \
