@@ -63,6 +63,7 @@ static const shape shapes[] = {
     {"a column", 0, 2, 1, 19, 21, {1, 131, 1}, {1, 5, 1}, {1, 2, 3}, ONES, {0, 2, 0}},
     {"a row, long, dilated", 0, 1, 1, 32, 40, {1, 1, 5000}, {1, 1, 3}, ONES, {1, 1, 64}, {0, 0, 64}},
     {"a row of five taps", 0, 2, 1, 40, 50, {1, 1, 331}, {1, 1, 5}, ONES, ONES, {0, 0, 2}},
+    {"columns of three taps s2", 0, 2, 1, 40, 33, {1, 41, 9}, {1, 3, 1}, {1, 2, 1}, ONES, {0, 1, 0}},
     {"columns of seven taps", 0, 1, 1, 24, 33, {1, 17, 17}, {1, 7, 1}, ONES, ONES, {0, 3, 0}},
     {"rows of seven taps, groups", 0, 1, 2, 32, 48, {1, 9, 29}, {1, 1, 7}, ONES, {1, 1, 2}, {0, 0, 6}},
     {"lines through depth", 0, 1, 1, 20, 16, {19, 3, 5}, {4, 1, 1}, ONES, ONES, {2, 0, 0}},

@@ -12,9 +12,10 @@
  * one at tap m i of a tile's outputs reads the very V of the i-th tile after it, so that V is made once for all of
  * them.
  *
- * With stride 2 the even inputs meet the outer taps, which is F(2) of two taps: y0 = g0 d0 + g2 d2 = (d0 - d2) g0 +
- * d2 (g0 + g2) and y1 = g0 d2 + g2 d4 = (d4 - d2) g2 + d2 (g0 + g2). The odd ones meet the middle tap untransformed.
- * That is five products for two outputs instead of six, with four different weights.
+ * With stride 2 the even inputs meet the outer taps, which is F(m) of two taps; the odd ones meet the middle tap
+ * untransformed. F(2): y0 = g0 d0 + g2 d2 = (d0 - d2) g0 + d2 (g0 + g2) and y1 = g0 d2 + g2 d4 = (d4 - d2) g2 +
+ * d2 (g0 + g2). That is five products for two outputs instead of six, with four different weights; a line's F(5) has
+ * eleven for five instead of fifteen.
  *
  * A window with dilation d along an axis reads every d-th position: the image is treated as d interleaved images, each
  * with its own outputs and a window without dilation. */
@@ -25,7 +26,7 @@
 
 enum {
   OX_WINO_MAX_M = 6,
-  OX_WINO_MAX_N = 10,
+  OX_WINO_MAX_N = 11,
   OX_WINO_MAX_POINTS = 36,
   OX_WINO_MAX_TAPS = 256,      /* of a long line */
   OX_WINO_PAIR = 2 * OX_BLOCK, /* output channels that are multiplied together */
@@ -39,27 +40,37 @@ typedef enum ox_wino_kind {
   OX_WINO_LINE3, /* lines of up to 3 taps, */
   OX_WINO_LINE5,
   OX_WINO_LINE7,
-  OX_WINO_LONG_LINE, /* of any number, as windows of 6 */
+  OX_WINO_LONG_LINE,     /* of any number, as windows of 6 */
+  OX_WINO_LINE3_STRIDE2, /* of 3 */
   OX_WINO_KINDS
 } ox_wino_kind;
 
 static inline bool ox_wino_is_line(ox_wino_kind k) { return k >= OX_WINO_LINE3; }
 
-/* Along a row: outputs of a tile, taps of a window, points, different weights, stride. */
+/* Along a row: outputs of a tile, taps of a window, stride, points, different weights, and the points of these that are
+ * interpolated. */
 static inline int ox_wino_m(ox_wino_kind k) {
-  return k == OX_WINO_LINE3 || k == OX_WINO_LINE5 ? 6
-         : k == OX_WINO_LONG_LINE                 ? 5
-         : k == OX_WINO_F4 || k == OX_WINO_LINE7  ? 4
-                                                  : 2;
+  return k == OX_WINO_LINE3 || k == OX_WINO_LINE5               ? 6
+         : k == OX_WINO_LONG_LINE || k == OX_WINO_LINE3_STRIDE2 ? 5
+         : k == OX_WINO_F4 || k == OX_WINO_LINE7                ? 4
+                                                                : 2;
 }
 static inline int ox_wino_taps(ox_wino_kind k) {
   return k == OX_WINO_LINE5 ? 5 : k == OX_WINO_LINE7 ? 7 : k == OX_WINO_LONG_LINE ? 6 : 3;
 }
-static inline int ox_wino_n(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 5 : ox_wino_m(k) + ox_wino_taps(k) - 1; }
-static inline int ox_wino_weights(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 4 : ox_wino_n(k); }
-static inline int ox_wino_stride(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 2 : 1; }
+static inline int ox_wino_stride(ox_wino_kind k) {
+  return k == OX_WINO_F2_STRIDE2 || k == OX_WINO_LINE3_STRIDE2 ? 2 : 1;
+}
+static inline int ox_wino_interpolated(ox_wino_kind k) {
+  return ox_wino_m(k) + (ox_wino_stride(k) == 2 ? 2 : ox_wino_taps(k)) - 1;
+}
+static inline int ox_wino_n(ox_wino_kind k) {
+  return ox_wino_interpolated(k) + (ox_wino_stride(k) == 2 ? ox_wino_m(k) : 0);
+}
+static inline int ox_wino_weights(ox_wino_kind k) { return ox_wino_interpolated(k) + (ox_wino_stride(k) == 2); }
 static inline int ox_wino_step(ox_wino_kind k) { return ox_wino_m(k) * ox_wino_stride(k); } /* inputs per tile */
-/* Rows of a tile: of outputs, of points, of different weights. */
+/* Rows of a tile: their stride, of outputs, of points, of different weights. */
+static inline int ox_wino_rows_stride(ox_wino_kind k) { return ox_wino_is_line(k) ? 1 : ox_wino_stride(k); }
 static inline int ox_wino_rows_m(ox_wino_kind k) { return ox_wino_is_line(k) ? 1 : ox_wino_m(k); }
 static inline int ox_wino_rows_n(ox_wino_kind k) { return ox_wino_is_line(k) ? 1 : ox_wino_n(k); }
 static inline int ox_wino_rows_weights(ox_wino_kind k) { return ox_wino_is_line(k) ? 1 : ox_wino_weights(k); }

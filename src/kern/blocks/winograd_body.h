@@ -9,25 +9,21 @@
 
 enum { L = VF32_LANES, PER_BLOCK = OX_BLOCK / VF32_LANES };
 
-/* B^T d along one axis. */
-OX_INLINE void transform_in(ox_wino_kind kind, const vf32 *d, vf32 *o) {
-  if (kind == OX_WINO_F2_STRIDE2) {
-    o[0] = vf32_sub(d[0], d[2]), o[1] = d[2], o[2] = vf32_sub(d[4], d[2]), o[3] = d[1], o[4] = d[3];
-    return;
-  }
-  const int n = ox_wino_n(kind), half = n / 2 - 1;
+/* B^T d of |n| points along one axis, of every |step|-th d. */
+OX_INLINE void interpolate_in(int n, int step, const vf32 *d, vf32 *o) {
+  const int half = n / 2 - 1;
   const ox_wino_points *pt = ox_wino_points_of(n);
-  vf32 first = d[2 * half], last = d[2 * half + 1];
+  vf32 first = d[2 * half * step], last = d[(2 * half + 1) * step];
   OX_UNROLL for (int k = half - 1; k >= 0; k--) {
-    first = vf32_fma(vf32_splat(pt->q[k]), d[2 * k], first);
-    last = vf32_fma(vf32_splat(pt->q[k]), d[2 * k + 1], last);
+    first = vf32_fma(vf32_splat(pt->q[k]), d[2 * k * step], first);
+    last = vf32_fma(vf32_splat(pt->q[k]), d[(2 * k + 1) * step], last);
   }
   o[0] = first, o[n - 1] = last;
   OX_UNROLL for (int i = 0; i < half; i++) {
-    vf32 even = d[2 * half], odd = d[2 * half - 1];
+    vf32 even = d[2 * half * step], odd = d[(2 * half - 1) * step];
     OX_UNROLL for (int k = half - 2; k >= 0; k--) {
-      even = vf32_fma(vf32_splat(pt->without[i][k]), d[2 * k + 2], even);
-      odd = vf32_fma(vf32_splat(pt->without[i][k]), d[2 * k + 1], odd);
+      even = vf32_fma(vf32_splat(pt->without[i][k]), d[(2 * k + 2) * step], even);
+      odd = vf32_fma(vf32_splat(pt->without[i][k]), d[(2 * k + 1) * step], odd);
     }
     if (pt->p[i] == 1) {
       o[1 + 2 * i] = vf32_add(even, odd), o[2 + 2 * i] = vf32_sub(even, odd);
@@ -38,13 +34,9 @@ OX_INLINE void transform_in(ox_wino_kind kind, const vf32 *d, vf32 *o) {
   }
 }
 
-/* A^T v along one axis. */
-OX_INLINE void transform_out(ox_wino_kind kind, const vf32 *v, vf32 *o) {
-  if (kind == OX_WINO_F2_STRIDE2) {
-    o[0] = vf32_add(vf32_add(v[0], v[1]), v[3]), o[1] = vf32_add(vf32_add(v[2], v[1]), v[4]);
-    return;
-  }
-  const int m = ox_wino_m(kind), n = ox_wino_n(kind), half = n / 2 - 1;
+/* A^T v of |n| points along one axis. */
+OX_INLINE void interpolate_out(int n, int m, const vf32 *v, vf32 *o) {
+  const int half = n / 2 - 1;
   const ox_wino_points *pt = ox_wino_points_of(n);
   vf32 sum[OX_WINO_PAIRS], dif[OX_WINO_PAIRS];
   float pw[OX_WINO_PAIRS];
@@ -63,6 +55,26 @@ OX_INLINE void transform_out(ox_wino_kind kind, const vf32 *v, vf32 *o) {
     o[j] = acc;
     OX_UNROLL for (int i = 0; i < half; i++) pw[i] *= pt->p[i];
   }
+}
+
+OX_INLINE void transform_in(ox_wino_kind kind, const vf32 *d, vf32 *o) {
+  const int n = ox_wino_interpolated(kind);
+  if (kind == OX_WINO_F2_STRIDE2) {
+    o[0] = vf32_sub(d[0], d[2]), o[1] = d[2], o[2] = vf32_sub(d[4], d[2]), o[3] = d[1], o[4] = d[3];
+    return;
+  }
+  interpolate_in(n, ox_wino_stride(kind), d, o);
+  OX_UNROLL for (int i = n; i < ox_wino_n(kind); i++) o[i] = d[2 * (i - n) + 1];
+}
+
+OX_INLINE void transform_out(ox_wino_kind kind, const vf32 *v, vf32 *o) {
+  const int m = ox_wino_m(kind), n = ox_wino_interpolated(kind);
+  if (kind == OX_WINO_F2_STRIDE2) {
+    o[0] = vf32_add(vf32_add(v[0], v[1]), v[3]), o[1] = vf32_add(vf32_add(v[2], v[1]), v[4]);
+    return;
+  }
+  interpolate_out(n, m, v, o);
+  OX_UNROLL for (int i = n; i < ox_wino_n(kind); i++) o[i - n] = vf32_add(o[i - n], v[i]);
 }
 
 /* ---- input ---- */
@@ -108,7 +120,7 @@ OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
   const int64_t ld = OX_WINO_COLUMNS(k) * OX_BLOCK;
   const int n = ox_wino_n(k), rows_n = ox_wino_rows_n(k);
   const int64_t stride = ox_wino_stride(k), step = ox_wino_step(k), columns = (t->span.count - 1) * step + n;
-  int64_t y = t->span.y * stride - g->pad_h, x = t->span.x * stride - g->pad_w;
+  int64_t y = t->span.y * ox_wino_rows_stride(k) - g->pad_h, x = t->span.x * stride - g->pad_w;
   int64_t begin = OX_MIN(OX_MAX(-x, 0), columns), end = OX_MAX(OX_MIN(g->in_w - x, columns), begin);
   int lo = (int)OX_MIN(OX_MAX(-y, 0), rows_n), hi = (int)OX_MAX(OX_MIN(g->in_h - y, rows_n), lo);
   const size_t inputs = t->strip->inputs, v_point = t->strip->v_point;
@@ -220,6 +232,7 @@ WINO_STEPS(OX_WINO_LINE3)
 WINO_STEPS(OX_WINO_LINE5)
 WINO_STEPS(OX_WINO_LINE7)
 WINO_STEPS(OX_WINO_LONG_LINE)
+WINO_STEPS(OX_WINO_LINE3_STRIDE2)
 #define WINO_ROW(k, row) [k] = {in_##k, out_##k, filter_##k, row}
 
 extern const ox_wino_variant WINO_NAME(ox_wino__);
@@ -233,8 +246,9 @@ const ox_wino_variant WINO_NAME(ox_wino__) = {
                      [OX_WINO_LINE3] = WINO_LINE8_NS,
                      [OX_WINO_LINE5] = WINO_LINE10_NS,
                      [OX_WINO_LINE7] = WINO_LINE10_NS,
-                     [OX_WINO_LONG_LINE] = WINO_LINE10_NS},
+                     [OX_WINO_LONG_LINE] = WINO_LINE10_NS,
+                     [OX_WINO_LINE3_STRIDE2] = WINO_LINE10_NS},
     .steps = {WINO_ROW(OX_WINO_F2, NULL), WINO_ROW(OX_WINO_F4, filter_row4), WINO_ROW(OX_WINO_F2_STRIDE2, NULL),
               WINO_ROW(OX_WINO_LINE3, NULL), WINO_ROW(OX_WINO_LINE5, NULL), WINO_ROW(OX_WINO_LINE7, NULL),
-              WINO_ROW(OX_WINO_LONG_LINE, NULL)},
+              WINO_ROW(OX_WINO_LONG_LINE, NULL), WINO_ROW(OX_WINO_LINE3_STRIDE2, NULL)},
     .mul = mul};

@@ -4,14 +4,8 @@
 
 typedef double lanes[OX_BLOCK];
 
-/* G g along one axis: o[point] of the taps. */
-OX_INLINE void filter_axis(ox_wino_kind k, lanes *taps, size_t step, lanes *o) {
-  if (k == OX_WINO_F2_STRIDE2) {
-    const double *a = taps[0], *b = taps[step], *c = taps[2 * step];
-    for (int l = 0; l < OX_BLOCK; l++) o[0][l] = a[l], o[1][l] = a[l] + c[l], o[2][l] = c[l], o[3][l] = b[l];
-    return;
-  }
-  const int n = ox_wino_n(k), r = ox_wino_taps(k);
+/* G g of |n| points along one axis: o[point] of |r| taps. */
+OX_INLINE void filter_points(int n, int r, lanes *taps, size_t step, lanes *o) {
   const ox_wino_points *pt = ox_wino_points_of(n);
   const double *last = taps[(size_t)(r - 1) * step];
   double first = 1 / (double)pt->q[0];
@@ -24,6 +18,20 @@ OX_INLINE void filter_axis(ox_wino_kind k, lanes *taps, size_t step, lanes *o) {
       for (int l = 0; l < OX_BLOCK; l++) sum[l] += taps[(size_t)t * step][l] * power;
     }
     for (int l = 0; l < OX_BLOCK; l++) o[2 * i + 2][l] = even[l] - odd[l], even[l] += odd[l];
+  }
+}
+
+/* U along one axis: o[weight] of the taps. */
+OX_INLINE void filter_axis(ox_wino_kind k, lanes *taps, size_t step, lanes *o) {
+  const int n = ox_wino_interpolated(k);
+  if (k == OX_WINO_F2_STRIDE2) {
+    const double *a = taps[0], *b = taps[step], *c = taps[2 * step];
+    for (int l = 0; l < OX_BLOCK; l++) o[0][l] = a[l], o[1][l] = a[l] + c[l], o[2][l] = c[l], o[3][l] = b[l];
+  } else if (ox_wino_stride(k) == 2) {
+    filter_points(n, 2, taps, 2 * step, o);
+    for (int l = 0; l < OX_BLOCK; l++) o[n][l] = taps[step][l];
+  } else {
+    filter_points(n, ox_wino_taps(k), taps, step, o);
   }
 }
 

@@ -37,7 +37,8 @@ static void plain_sums(const ox_wino_out *t, ox_wino_kind kind, int64_t i, float
   const ox_wino_image *g = t->image;
   const int m = ox_wino_m(kind);
   const size_t row = ox_wino_is_line(kind) ? t->taps : 3; /* taps */
-  int64_t s = ox_wino_stride(kind), y0 = t->span.y * s - g->pad_h, x0 = (t->span.x + i * m) * s - g->pad_w;
+  const int64_t y0 = t->span.y * ox_wino_rows_stride(kind) - g->pad_h;
+  const int64_t x0 = (t->span.x + i * m) * ox_wino_stride(kind) - g->pad_w;
   for (int k = 0; k < ox_wino_rows_m(kind) * m * OX_BLOCK; k++) sums[k] = 0;
   float lent[LENT * OX_BLOCK];
   for (size_t k = 0; k < t->ic * t->taps; k++) {

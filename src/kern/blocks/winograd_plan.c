@@ -42,12 +42,15 @@ static bool square_view(const ox_conv_geom *g, ox_wino_kind k, ox_wino_view *out
 
 /* The axes outside of the line are images, those within it rows. */
 static bool line_view(const ox_conv_geom *g, ox_wino_kind k, ox_wino_view *out) {
-  static const int64_t least[OX_WINO_KINDS] = {
-      [OX_WINO_LINE3] = 2, [OX_WINO_LINE5] = 4, [OX_WINO_LINE7] = 6, [OX_WINO_LONG_LINE] = 6};
+  static const int64_t least[OX_WINO_KINDS] = {[OX_WINO_LINE3] = 2,
+                                               [OX_WINO_LINE5] = 4,
+                                               [OX_WINO_LINE7] = 6,
+                                               [OX_WINO_LONG_LINE] = 6,
+                                               [OX_WINO_LINE3_STRIDE2] = 3};
   int axis = 0;
   while (axis < OX_CONV_AXES - 1 && untouched(g, axis)) axis++;
   const int64_t taps = g->n_taps[axis], most = k == OX_WINO_LONG_LINE ? OX_WINO_MAX_TAPS : ox_wino_taps(k);
-  if (taps < least[k] || taps > most || g->stride[axis] != 1) return false;
+  if (taps < least[k] || taps > most || g->stride[axis] != ox_wino_stride(k)) return false;
   int64_t images = 1, rows = 1, step;
   for (int a = 0; a < OX_CONV_AXES; a++) {
     int64_t *n = a < axis ? &images : &rows;

@@ -8,7 +8,7 @@
  * Why these points: with them the largest error of F(4) of 3 x 3, relative to the sum of magnitudes, on 64 channels of
  * normally distributed numbers, is 2.7e-7; that of plain sums is 2e-7, and that of F(4) with +-1, +-2 is 1.5e-6. F(6)
  * of 3 x 3 has 2e-6 at best (+-1/2, +-1, +-7/4) and saved only 5 % of the time, so it is not provided. Along one axis
- * only, errors are smaller: 5e-7 with 8 points and 6 outputs, 6e-7 with 10 and 6 or 4 (lognormal inputs: 1e-6, 2.5e-6).
+ * only, errors are smaller: 5e-7 with 8 points and 6 outputs, 6e-7 with 10 and 6 or 4 (lognormal inputs: 1e-6, 3.5e-6).
  * 12 points have twice that, for a sixth fewer products.
  */
 #ifndef OX_KERN_BLOCKS_WINOGRAD_POINTS_H
