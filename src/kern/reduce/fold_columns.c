@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/reduce/fold_columns.c - down columns: over contiguous kept runs, with an array of accumulators. */
+#include <string.h>
+
+#include "kern/quant/convert.h"
+#include "kern/reduce/fold_walk.h"
+
+enum { BLOCK = OX_FOLD_BATCH };
+
+/* Narrow rows are joined to wide ones of up to so many elements, so that there are several independent vectors. */
+enum { WIDE = 64, WIDER = 256, WIDE_ROWS = 8, WIDER_ROWS = 4 };
+
+/* |width| accumulators. Floats are accumulated in |part| for OX_FOLD_ROWS rows, then added to |wide|. */
+typedef struct {
+  const ox_fold_job *j;
+  const ox_reduce_table *t;
+  const ox_convert *cv;
+  ox_fold f;
+  bool through_f32;
+  size_t width;
+  int rows;
+  float part[BLOCK], shift32[BLOCK];
+  double shift64[BLOCK];
+  ox_fold_acc wide[BLOCK];
+} column_state;
+
+static void reset_part(column_state *s) {
+  float v = (float)ox_fold_identity(s->f, OX_F32).f;
+  for (size_t i = 0; i < s->width; i++) s->part[i] = v;
+  s->rows = 0;
+}
+
+static void join_accs(const ox_reduce_table *t, ox_fold f, uint32_t dtype, ox_fold_acc *acc, const ox_fold_acc *part,
+                      size_t n) {
+  ox_fold g = adds_up(f) ? OX_FOLD_SUM : f; /* the parts are mapped already */
+  if (is_float(dtype))
+    t->column_f64[g](&acc->f, &part->f, n, NULL);
+  else
+    t->column_i64[g](&acc->i, &part->i, n, dtype == OX_U64);
+}
+
+static void flush(column_state *s) {
+  if (s->through_f32 && s->rows) {
+    join_floats(s->f, s->wide, s->part, s->width);
+    reset_part(s);
+  }
+  s->rows = 0;
+}
+
+/* |rows| rows of n elements, |pitch| apart. */
+static void add_rows(column_state *s, const char *x, size_t n, size_t rows, size_t pitch) {
+  uint32_t t = s->j->dtype;
+  size_t size = size_of(t);
+  const float *shift = s->f == OX_FOLD_EXP ? s->shift32 : NULL;
+  while (rows > 0) {
+    size_t m = !s->through_f32 ? 1 : OX_MIN(rows, (size_t)(OX_FOLD_ROWS - s->rows));
+    if (s->through_f32 && s->f == OX_FOLD_PROD) { /* which leaves float's range quickly */
+      double block[BLOCK];
+      s->cv->load_f64[t](x, 0, n, block);
+      s->t->column_f64[OX_FOLD_PROD](&s->wide[0].f, block, n, NULL);
+      x += pitch * size, rows--;
+      continue;
+    }
+    if (t == OX_F32) {
+      s->t->column[s->f](s->part, (const float *)x, n, shift, m, pitch);
+    } else if (t == OX_F64) {
+      s->t->column_f64[s->f](&s->wide[0].f, (const double *)x, n, s->shift64);
+    } else if (s->through_f32) {
+      float block[BLOCK];
+      m = 1;
+      s->cv->load_f32[t](x, 0, n, block);
+      s->t->column[s->f](s->part, block, n, shift, 1, n);
+    } else {
+      int64_t block[BLOCK];
+      s->cv->load_i64[t](x, 0, n, block);
+      s->t->column_i64[s->f](&s->wide[0].i, block, n, t == OX_U64);
+    }
+    s->rows += (int)m, rows -= m, x += m * pitch * size;
+    if (s->rows == OX_FOLD_ROWS || !s->through_f32) flush(s);
+  }
+}
+
+/* Columns [first, first + n) of the innermost kept dimension. Narrow ones: |group| whole rows count as one wide row. */
+static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t n, int64_t group, int64_t begin,
+                       int64_t end, const double *shift, ox_fold_acc *acc) {
+  const ox_fold_plan *p = j->plan;
+  size_t size = size_of(j->dtype);
+  column_state s;
+  s.j = j, s.f = f, s.rows = 0, s.width = (size_t)(n * group);
+  s.t = ox_reduce_select(j->isa), s.cv = ox_convert_select(j->isa);
+  s.through_f32 = is_float(j->dtype) && j->dtype != OX_F64;
+  if (s.through_f32) reset_part(&s);
+  ox_fold_acc none = ox_fold_identity(f, j->dtype);
+  for (size_t i = 0; i < s.width; i++) s.wide[i] = none;
+  for (size_t i = 0; i < s.width && f == OX_FOLD_EXP; i++)
+    s.shift64[i] = shift ? shift[(int64_t)i % n] : 0, s.shift32[i] = (float)s.shift64[i];
+  walk w;
+  walk_to(p, begin, &w);
+  for (int64_t r = begin; r < end;) {
+    int64_t run = OX_MIN(p->n_folded ? p->folded[0] - w.index[0] : 1, end - r);
+    int64_t whole = run / group, rest = run % group, step = p->n_folded ? p->folded_stride[0] : 0;
+    const char *at = x + (size_t)w.off * size;
+    add_rows(&s, at, (size_t)(n * group), (size_t)whole, (size_t)(step * group));
+    if (rest) add_rows(&s, at + (size_t)(whole * group * step) * size, (size_t)(n * rest), 1, 0);
+    walk_on(p, run, &w);
+    r += run;
+  }
+  flush(&s);
+  for (int64_t g = 1; g < group; g++) join_accs(s.t, f, j->dtype, s.wide, s.wide + g * n, (size_t)n);
+  memcpy(acc, s.wide, (size_t)n * sizeof *acc);
+}
+
+/* Float sums over the pixels of tensors in blocks of channels: folded rows of 16 that follow each other. */
+static bool folds_lanes(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n) {
+  const ox_fold_plan *p = j->plan;
+  return f == OX_FOLD_SUM && j->dtype == OX_F32 && p->n_folded == 1 && p->folded_stride[0] == OX_FOLD_LANES &&
+         p->kept[0] == OX_FOLD_LANES && out % OX_FOLD_LANES == 0 && n % OX_FOLD_LANES == 0;
+}
+
+static void fold_lanes(const ox_fold_job *j, int64_t out, int64_t n, int64_t begin, int64_t end, ox_fold_acc *acc) {
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  double sum[OX_FOLD_LANES];
+  for (int64_t o = out; o < out + n; o += OX_FOLD_LANES, acc += OX_FOLD_LANES) {
+    memset(sum, 0, sizeof sum);
+    t->sum_lanes(sum, (const float *)j->data + base_of(j->plan, o) + begin * OX_FOLD_LANES, (size_t)(end - begin));
+    for (int i = 0; i < OX_FOLD_LANES; i++) acc[i].f = sum[i];
+  }
+}
+
+/* Extremes of floats down columns in one go: they are exact, so nothing need move to double. */
+static bool folds_extremes(const ox_fold_job *j, ox_fold f) {
+  const ox_fold_plan *p = j->plan;
+  bool flat = p->n_folded == 1 && (p->kept[0] >= OX_FOLD_LANES || p->folded_stride[0] == p->kept[0]);
+  return (f == OX_FOLD_MAX || f == OX_FOLD_MIN) && j->dtype == OX_F32 && flat;
+}
+
+static void fold_extremes(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                          ox_fold_acc *acc) {
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  const ox_fold_plan *p = j->plan;
+  int64_t row = p->kept[0], step = p->folded_stride[0], rows = end - begin;
+  float best[BLOCK];
+  while (n > 0) {
+    int64_t m = OX_MIN(n, row - out % row), group = 1;
+    if (m == row && step == row) group = OX_MAX(OX_MIN(WIDE / row, rows), 1); /* some narrow rows count as a wide one */
+    const float *x = (const float *)j->data + base_of(p, out) + begin * step;
+    int64_t whole = rows / group, rest = rows % group;
+    memcpy(best, x, (size_t)(m * group) * sizeof *best);
+    t->column[f](best, x + step * group, (size_t)(m * group), NULL, (size_t)(whole - 1), (size_t)(step * group));
+    if (rest) t->column[f](best, x + whole * group * step, (size_t)(m * rest), NULL, 1, 0);
+    for (int64_t half; group > 1; group -= half) {
+      half = group / 2;
+      t->column[f](best, best + (group - half) * m, (size_t)(m * half), NULL, 1, 0);
+    }
+    for (int64_t i = 0; i < m; i++) acc[i].f = (double)best[i];
+    out += m, n -= m, acc += m;
+  }
+}
+
+void ox_fold_columns(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                     const double *shift, ox_fold_acc *acc) {
+  const ox_fold_plan *p = j->plan;
+  if (folds_lanes(j, f, out, n)) {
+    fold_lanes(j, out, n, begin, end, acc);
+    return;
+  }
+  if (folds_extremes(j, f)) {
+    fold_extremes(j, f, out, n, begin, end, acc);
+    return;
+  }
+  bool goes_wide = j->dtype == OX_F64 || !is_float(j->dtype); /* row by row, each in calls of its own */
+  int64_t row = p->kept[0];
+  while (n > 0) {
+    int64_t column = out % row, m = OX_MIN(n, row - column), group = 1;
+    if (m == row && p->n_folded && p->folded_stride[0] == row)
+      group = goes_wide ? OX_MIN(WIDER / row, p->folded[0] / WIDER_ROWS) : OX_MIN(WIDE / row, p->folded[0] / WIDE_ROWS);
+    group = OX_MAX(group, 1);
+    fold_piece(j, f, (const char *)j->data + (size_t)base_of(p, out) * size_of(j->dtype), m, group, begin, end, shift,
+               acc);
+    out += m, n -= m, acc += m;
+    if (shift) shift += m;
+  }
+}
