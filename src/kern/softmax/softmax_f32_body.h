@@ -171,35 +171,25 @@ OX_INLINE void rows_of(const float *x, float *y, size_t rows, size_t n, const si
   for (; rows > 0; rows--, x += n, y += n) small_row(x, y, n, M);
 }
 
-static void some_rows(const float *x, float *y, size_t rows, size_t n) {
-#define OF(m) rows_of(x, y, rows, n, m)
-  switch ((n + L - 1) / L) {
-    case 1:
-      OF(1);
-      break;
-    case 2:
-      OF(2);
-      break;
-    case 3:
-      OF(3);
-      break;
-    case 4:
-      OF(4);
-      break;
-    case 5:
-      OF(5);
-      break;
-    case 6:
-      OF(6);
-      break;
-    case 7:
-      OF(7);
-      break;
-    default:
-      OF(8);
+/* fn(x, y, rows, n, vectors of a row), the last argument a constant. */
+#define VECTORS(fn, m)    \
+  case m:                 \
+    fn(x, y, rows, n, m); \
+    break;
+#define BY_VECTORS(fn)       \
+  switch ((n + L - 1) / L) { \
+    VECTORS(fn, 1)           \
+    VECTORS(fn, 2)           \
+    VECTORS(fn, 3)           \
+    VECTORS(fn, 4)           \
+    VECTORS(fn, 5)           \
+    VECTORS(fn, 6)           \
+    VECTORS(fn, 7)           \
+    default:                 \
+      fn(x, y, rows, n, 8);  \
   }
-#undef OF
-}
+
+static void some_rows(const float *x, float *y, size_t rows, size_t n){BY_VECTORS(rows_of)}
 
 /* The same for logarithms. The exponentials are those of long rows: alone in the sum, the largest is 1. */
 OX_INLINE void small_log_row(const float *x, float *y, size_t n, const size_t M) {
@@ -235,35 +225,9 @@ OX_INLINE void log_rows_of(const float *x, float *y, size_t rows, size_t n, cons
   }
 }
 
-static void log_rows(const float *x, float *y, size_t rows, size_t n) {
-#define OF(m) log_rows_of(x, y, rows, n, m)
-  switch ((n + L - 1) / L) {
-    case 1:
-      OF(1);
-      break;
-    case 2:
-      OF(2);
-      break;
-    case 3:
-      OF(3);
-      break;
-    case 4:
-      OF(4);
-      break;
-    case 5:
-      OF(5);
-      break;
-    case 6:
-      OF(6);
-      break;
-    case 7:
-      OF(7);
-      break;
-    default:
-      OF(8);
-  }
-#undef OF
-}
+static void log_rows(const float *x, float *y, size_t rows, size_t n) { BY_VECTORS(log_rows_of) }
+#undef BY_VECTORS
+#undef VECTORS
 
 #define SMALL(fn, m) \
   case m:            \
