@@ -51,8 +51,8 @@ static ox_status *position_of(const ox_kernel_ctx *c, int64_t b, int64_t i, int6
 
 /* Normalizes and rotates token |i|'s row of a query or key from |from| to |to|. |weight|: the input with the weights of
  * its norm. */
-static ox_status *prepare_row(const ox_kernel_ctx *c, uint32_t weight, int64_t b, int64_t i, const void *from,
-                              float *spare, void *to) {
+static ox_status *normalize_and_rotate(const ox_kernel_ctx *c, uint32_t weight, int64_t b, int64_t i, const void *from,
+                                       float *spare, void *to) {
   const gqa_prep *p = c->prep;
   uint32_t type = c->in[Q]->dtype;
   size_t item = ox_attn_item(type);
@@ -152,7 +152,7 @@ static ox_status *add_row(const ox_kernel_ctx *c, const stream *x, int64_t b, in
   char *from = element(&x->fresh, b, h, i), *seen = element(&x->seen, b, h, n->kept + i);
   char *to = p->quantized ? (char *)(spare + 2 * d) : seen;
   if (x->is_key && p->transformed)
-    OX_TRY(prepare_row(c, K_NORM, b, i, from, spare, to));
+    OX_TRY(normalize_and_rotate(c, K_NORM, b, i, from, spare, to));
   else
     memcpy(to, from, d * ox_attn_item(type));
   if (!p->staged) return NULL;
@@ -227,6 +227,6 @@ ox_status *gqa_append(const ox_kernel_ctx *c, const ox_attn *a, int64_t b, int64
   ox_attn_mat q = {c->in[Q]->data, type, s->q_len * q_row, s->d, q_row};
   for (int64_t h = hk * per; h < (hk + 1) * per; h++)
     for (int64_t i = 0; i < s->q_len; i++)
-      OX_TRY(prepare_row(c, Q_NORM, b, i, element(&q, b, h, i), spare_of(c, b, hk), element(&a->q, b, h, i)));
+      OX_TRY(normalize_and_rotate(c, Q_NORM, b, i, element(&q, b, h, i), spare_of(c, b, hk), element(&a->q, b, h, i)));
   return NULL;
 }
