@@ -6,8 +6,6 @@
 #include "kern/reduce/fold_small.h"
 #include "kern/reduce/fold_walk.h"
 
-static bool lies_flat(const ox_fold_plan *p) { return p->n_folded == 1 && p->n_kept <= 1 && p->folded_stride[0] == 1; }
-
 static bool folds_integers(const ox_fold_job *j, ox_fold f) {
   return !is_float(j->dtype) && (f == OX_FOLD_MAX || f == OX_FOLD_MIN);
 }

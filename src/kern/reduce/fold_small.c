@@ -2,15 +2,13 @@
  * kern/reduce/fold_small.c - some rows at a time, as doubles or int64, which is less work than the walk to each. */
 #include "kern/reduce/fold_small.h"
 
-#include "base/macros.h"
 #include "kern/quant/convert.h"
+#include "kern/reduce/fold_walk.h"
 
 enum { LONGEST = 32, BLOCK = OX_CONVERT_BLOCK };
 
 bool ox_fold_is_small(const ox_fold_job *j) {
-  const ox_fold_plan *p = j->plan;
-  return j->dtype != OX_F32 && p->n_folded == 1 && p->n_kept <= 1 && p->folded_stride[0] == 1 &&
-         p->folded[0] <= LONGEST;
+  return j->dtype != OX_F32 && lies_flat(j->plan) && j->plan->folded[0] <= LONGEST;
 }
 
 static void fold_f64(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
@@ -50,7 +48,7 @@ static void fold_i64(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, in
 
 void ox_fold_small(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
                    const double *shift, ox_fold_acc *acc) {
-  if (j->dtype == OX_F64 || j->dtype == OX_F16 || j->dtype == OX_BF16)
+  if (is_float(j->dtype))
     fold_f64(j, f, out, n, begin, end, shift, acc);
   else
     fold_i64(j, f, out, n, begin, end, acc);

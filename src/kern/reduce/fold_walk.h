@@ -60,6 +60,11 @@ static inline int64_t base_of(const ox_fold_plan *p, int64_t o) {
   return off;
 }
 
+/* Rows lie one behind the other. */
+static inline bool lies_flat(const ox_fold_plan *p) {
+  return p->n_folded == 1 && p->n_kept <= 1 && p->folded_stride[0] == 1;
+}
+
 /* A position among the folded elements, visited in row-major order, in runs along the innermost folded dimension. */
 typedef struct {
   int64_t index[OX_MAX_RANK], off;
