@@ -6,21 +6,21 @@
 #include "ops/shared/as_real.h"
 
 typedef struct attention_attrs {
-  int64_t is_causal, q_num_heads, kv_num_heads, qk_matmul_output_mode, left_window_size, right_window_size;
+  int64_t is_causal, q_num_heads, kv_num_heads, qk_matmul_output_mode, left_window_size, right_window_size, nan_to_zero;
   float scale, softcap;
   bool has_scale;
 } attention_attrs;
 
-static const ox_attr_def attrs[] = {
-    OX_ATTR_INT(attention_attrs, is_causal, 0),
-    OX_ATTR_INT_IN(attention_attrs, q_num_heads, 0, 0, OX_COUNT_MAX),
-    OX_ATTR_INT_IN(attention_attrs, kv_num_heads, 0, 0, OX_COUNT_MAX),
-    OX_ATTR_INT_IN(attention_attrs, qk_matmul_output_mode, 0, 0, 3),
-    OX_ATTR_INT_IN(attention_attrs, left_window_size, -1, -1, OX_COUNT_MAX),
-    OX_ATTR_INT_IN(attention_attrs, right_window_size, -1, -1, OX_COUNT_MAX),
-    OX_ATTR_FLOAT_HAS(attention_attrs, scale, 0),
-    OX_ATTR_FLOAT(attention_attrs, softcap, 0),
-};
+#define ATTRS                                                                                                   \
+  OX_ATTR_INT(attention_attrs, is_causal, 0), OX_ATTR_INT_IN(attention_attrs, q_num_heads, 0, 0, OX_COUNT_MAX), \
+      OX_ATTR_INT_IN(attention_attrs, kv_num_heads, 0, 0, OX_COUNT_MAX),                                        \
+      OX_ATTR_INT_IN(attention_attrs, qk_matmul_output_mode, 0, 0, 3),                                          \
+      OX_ATTR_INT_IN(attention_attrs, left_window_size, -1, -1, OX_COUNT_MAX),                                  \
+      OX_ATTR_INT_IN(attention_attrs, right_window_size, -1, -1, OX_COUNT_MAX),                                 \
+      OX_ATTR_FLOAT_HAS(attention_attrs, scale, 0), OX_ATTR_FLOAT(attention_attrs, softcap, 0)
+static const ox_attr_def attrs[] = {ATTRS};
+/* weights that are NaN count as zeros, as behind Where(IsNaN(w), 0, w) */
+static const ox_attr_def own_attrs[] = {ATTRS, OX_ATTR_INT_IN(attention_attrs, nan_to_zero, 0, 0, 1)};
 
 enum { Q, K, V, MASK, PAST_K, PAST_V, NONPAD };
 enum { Y, PRESENT_K, PRESENT_V, QK };
@@ -185,6 +185,7 @@ static ox_status *fill_attn(const ox_kernel_ctx *c, attention_prep *p) {
                  .offset = s->past,
                  .scale = at->has_scale ? (double)at->scale : 1 / sqrt((double)OX_MAX(s->d, 1)),
                  .qk_forbidden = -INFINITY,
+                 .nan_to_zero = at->nan_to_zero != 0,
                  .qk_mode = ox_ctx_wants(c, QK) ? (ox_attn_qk)at->qk_matmul_output_mode : OX_ATTN_QK_NONE};
   a->q = layout(s, c->in[Q], s->heads, s->q_len, s->d);
   a->out = layout(s, c->out[Y], s->heads, s->q_len, s->dv);
@@ -309,16 +310,16 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 static double flops(const ox_kernel_ctx *c) { return ox_attn_flops(&((const attention_prep *)c->prep)->a); }
 
-#define ATTENTION                                                                                  \
-  .name = "Attention", .min_in = 3, .max_in = 7, .min_out = 1, .max_out = 4,                       \
-  OX_ATTRS(attrs), .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT,    OX_T_NUMBER | OX_BIT(OX_BOOL), \
-                             OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)},                              \
+#define ATTENTION                                                                               \
+  .name = "Attention", .min_in = 3, .max_in = 7, .min_out = 1,                                  \
+  .max_out = 4, .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT,    OX_T_NUMBER | OX_BIT(OX_BOOL), \
+                          OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)},                              \
   .vars = "TTU.TU", .attrs_bytes = sizeof(attention_attrs), .infer = infer
 #define ATTENTION_KERNEL .prepare = prepare, .run = run, .flops = flops
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(ATTENTION, .since = 23), OX_KERNEL(ATTENTION_KERNEL)},
+    {OX_SCHEMA(ATTENTION, .since = 23, OX_ATTRS(attrs)), OX_KERNEL(ATTENTION_KERNEL)},
     /* made by the optimizer in models of any operator set */
-    {OX_SCHEMA(ATTENTION, .domain = "ai.onyx", .since = 1), OX_KERNEL(ATTENTION_KERNEL)},
+    {OX_SCHEMA(ATTENTION, .domain = "ai.onyx", .since = 1, OX_ATTRS(own_attrs)), OX_KERNEL(ATTENTION_KERNEL)},
 };
 const ox_op_set ox_ops_attention_onnx = {ops, OX_COUNT(ops)};

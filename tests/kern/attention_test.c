@@ -216,16 +216,45 @@ static void huge_scores(const ox_attn_variant *v, int64_t rows) {
   free(scratch);
 }
 
+/* A row with a score of NaN or inf is NaN, or zeros if asked; its neighbours are not touched. */
+static void not_numbers(const ox_attn_variant *v, uint32_t dtype, int64_t rows, bool to_zero) {
+  enum { KEYS = 300, MOST = 40, WIDTH = 3 };
+  const double odd[] = {NAN, INFINITY, -INFINITY};
+  ox_attn a = {.batch = 1, .heads = 1, .kv_heads = 1, .q_len = rows, .kv_len = KEYS, .d = 1, .dv = WIDTH};
+  a.scale = 1, a.left = a.right = -1, a.qk_mode = OX_ATTN_QK_NONE, a.nan_to_zero = to_zero;
+  a.q = matrix(dtype, 1, 1, rows, 1), a.k = matrix(dtype, 1, 1, KEYS, 1);
+  a.v = matrix(dtype, 1, 1, KEYS, WIDTH), a.out = matrix(dtype, 1, 1, rows, WIDTH);
+  ox_attn_mat bias = matrix(dtype, 1, 1, MOST, KEYS);
+  a.bias[0] = (ox_attn_bias){bias.p, dtype, 0, 0, KEYS, 1, KEYS};
+  for (int64_t s = 0; s < rows; s += 2) put(dtype, bias.p, s * KEYS + s * 37 % KEYS, odd[s / 2 % 3]);
+  char *scratch = malloc(ox_attn_scratch(&a, v) + 64);
+  for (int64_t t = 0; t < ox_attn_tiles(&a, v); t++) v->run(&a, t, scratch);
+  for (int64_t i = 0; i < rows * WIDTH; i++) {
+    double x = get(dtype, a.out.p, i);
+    if (i / WIDTH % 2 || isinf(odd[i / WIDTH / 2 % 3]) < 0)
+      assert_true(fabs(x) < 1 && x != 0);
+    else
+      assert_true(to_zero ? x == 0 : isnan(x));
+  }
+  free(a.q.p), free(a.k.p), free(a.v.p), free(a.out.p), free(bias.p), free(scratch);
+}
+
+static void all_not_numbers(const ox_attn_variant *v, uint32_t dtype) {
+  for (int64_t rows = 1; rows <= 40; rows++) not_numbers(v, dtype, rows, true), not_numbers(v, dtype, rows, false);
+}
+
 static void check(void **state) {
   const ox_attn_variant *v = *state;
   if (v->needs & ~ox_isa_host()) skip();
   huge_scores(v, 1), huge_scores(v, 40);
+  all_not_numbers(v, OX_F32), all_not_numbers(v, OX_F16);
   all_shapes(v, (const uint32_t[]){OX_F32, OX_F32, OX_F16, OX_BF16}, 4);
 }
 
 static void check_f64(void **state) {
   (void)state;
   all_shapes(ox_attn_select(OX_F64, 0), (const uint32_t[]){OX_F64}, 1);
+  all_not_numbers(ox_attn_select(OX_F64, 0), OX_F64);
 }
 
 int main(void) {

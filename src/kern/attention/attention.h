@@ -35,7 +35,8 @@ typedef enum ox_attn_qk {
 } ox_attn_qk;
 
 /* Query row s of batch item b sees key t if t < kv_lens[b], t <= s + offset + right and t >= s + offset - left. A row
- * that sees no key, or only keys with a bias of -inf, gives zeros. */
+ * that sees no key, or only keys with a bias of -inf, gives zeros; with nan_to_zero, so does one whose weights are NaN
+ * since a score is NaN or inf. */
 typedef struct ox_attn {
   int64_t batch, heads, kv_heads, q_len, kv_len, d, dv;
   ox_attn_mat q, k, v, out; /* k, v: head is that of kv_heads */
@@ -48,6 +49,7 @@ typedef struct ox_attn {
   const float *sink;                /* per head: a logit that counts only in the sum of the softmax; NULL: none */
   void *qk;                         /* [batch, heads, q_len, kv_len] of q's type; OX_ATTN_QK_NONE: not written */
   ox_attn_qk qk_mode;
+  bool nan_to_zero;   /* of out; qk is written as it is */
   float qk_forbidden; /* QK_BIASED: the number written for a score of -inf */
 } ox_attn;
 

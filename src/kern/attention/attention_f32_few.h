@@ -132,6 +132,7 @@ static void attn_few(const ox_attn *a, const attn_tile *tile, attn_mem *m) {
   for (int64_t i = 0; i < tile->n; i++) {
     float scale = m->sum[i] > 0 ? 1.0f / m->sum[i] : m->sum[i]; /* 0 if the row sees no key; NaN stays */
     for (int64_t e = 0; e < a->dv; e++) m->o[i * dv + e] *= scale;
+    for (int64_t e = 0; attn_gives_zeros(a, m->sum[i]) && e < a->dv; e++) m->o[i * dv + e] = 0;
     attn_narrow(a->out.dtype, m->o + i * dv, a->dv, a->out.p, attn_at(&a->out, tile->b, row[i].h, row[i].s));
   }
 }

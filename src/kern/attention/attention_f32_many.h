@@ -235,10 +235,11 @@ static void attn_store_o(const ox_attn *a, const attn_tile *tile, const attn_lan
     vf32_store(m->sum + i, vf32_select(vf32_gt(sum, vf32_zero()), vf32_div(vf32_splat(1.0f), sum), sum));
   }
   for (int i = 0; i < w->n; i++) {
-    vf32 scale = vf32_splat(m->sum[i]);
+    const bool zeros = none || attn_gives_zeros(a, m->sum[i]);
+    vf32 scale = vf32_splat(zeros ? 0 : m->sum[i]);
     int64_t at = attn_at(&a->out, tile->b, w->row[i].h, w->row[i].s), e = 0;
     float *o = m->o + i * (dv + 16), *to = wide ? (float *)a->out.p + at : o;
-    for (; e < dv && none; e++) o[e] = 0;
+    for (; e < dv && zeros; e++) o[e] = 0;
     for (e = 0; e + L <= dv; e += L) vf32_store(to + e, vf32_mul(vf32_load(o + e), scale));
     if (e < dv) vf32_store_n(to + e, vf32_mul(vf32_load(o + e), scale), (size_t)(dv - e));
     if (!wide) attn_narrow(a->out.dtype, o, dv, a->out.p, at);

@@ -113,6 +113,9 @@ static void attn_put_qk(const ox_attn *a, int64_t b, const attn_row *r, float *s
   attn_narrow(a->q.dtype, s, n, a->qk, ((b * a->heads + r->h) * a->q_len + r->s) * a->kv_len);
 }
 
+/* Whether a row whose weights add up to |sum| gives zeros whatever its sums of products are. */
+OX_INLINE bool attn_gives_zeros(const ox_attn *a, float sum) { return a->nan_to_zero && isnan(sum); }
+
 /* p * 2^n, where the result is a normal number. */
 OX_INLINE vf32 attn_scale2(vf32 p, vf32 n) {
 #ifdef OX_SIMD_F32_AVX512_H

@@ -76,7 +76,7 @@ void ox_attn_f64(const ox_attn *a, int64_t index, void *scratch) {
   for (int64_t i = 0; i < a->dv; i++) out[i] = 0;
   for (int64_t t = 0; t < a->kv_len; t++) {
     const double *v = (const double *)a->v.p + attn_at(&a->v, tile.b, tile.hk, t);
-    double p = sum ? s[t] / sum : 0;
+    double p = !sum || (a->nan_to_zero && isnan(sum)) ? 0 : s[t] / sum;
     if (a->qk_mode == OX_ATTN_QK_SOFTMAX) qk[t] = p;
     for (int64_t i = 0; p != 0 && i < a->dv; i++) out[i] += p * v[i];
   }

@@ -63,6 +63,18 @@ static const rg_row rows[] = {
           "kt = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, kt) mask = Log (seen) e = Add (m, mask) "
           "w = Softmax (e) n = IsNaN (w) p = Where (n, zero, w) y = MatMul (p, v) }",
      "attention", "Attention", 1e-5},
+    /* as are those of a score of NaN or inf: few rows, and many */
+    {HEAD "(float[2, 3, 2, 4] q, float[2, 3, 3, 4] k, float[2, 3, 3, 6] v) => (float[2, 3, 2, 6] y) "
+          "<float[1, 1, 2, 3] seen = {1, -1, 1, 0, 2, 1}, float zero = {0}> {"
+          "kt = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, kt) mask = Log (seen) e = Add (m, mask) "
+          "w = Softmax (e) n = IsNaN (w) p = Where (n, zero, w) y = MatMul (p, v) }",
+     "attention", "Attention", 1e-5},
+    {HEAD
+     "(float[2, 3, 40, 4] q, float[2, 3, 3, 4] k, float[2, 3, 3, 6] v, bool[1, 1, 40, 3] odd) => "
+     "(float[2, 3, 40, 6] y) <float one = {1}, float zero = {0}> {"
+     "kt = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, kt) d = Where (odd, zero, one) mask = Reciprocal (d) "
+     "e = Add (m, mask) w = Softmax (e) n = IsNaN (w) p = Where (n, zero, w) y = MatMul (p, v) }",
+     "attention", "Where Reciprocal Attention", 1e-5},
     {HEAD IO CONSTS "{ " Q K V "m = MatMul (q, k) e = Add (m, mask) w = Softmax (e) n = IsNaN (w) "
                     "p = Where (n, h, w) " OUT "}",
      "!attention", NULL, 1e-5},

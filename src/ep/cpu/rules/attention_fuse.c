@@ -24,6 +24,7 @@ typedef struct found {
   double scale;
   ox_id softmax;
   ox_id weights; /* the node that makes the product's first input: the Softmax, or the Where behind it */
+  int guarded;   /* that Where makes weights that are NaN 0 */
   ox_id last;    /* the Transpose behind the product, or OX_NONE: heads stay split */
 } found;
 
@@ -158,7 +159,7 @@ static int layout_ok(const ox_rewrite *g, found *f) {
 }
 
 /* The Softmax that makes the weights |v|. PyTorch's newer exporter puts Where(IsNaN(w), 0, w) behind it, so that rows
- * that see no key are 0; the kernel makes such rows 0 anyway. */
+ * that see no key are 0; the kernel makes such rows 0 anyway, and those of other NaN if nan_to_zero is set. */
 static ox_id softmax_of(const ox_rewrite *g, ox_id v) {
   ox_id where = ox_up1(g, v, "Where"), nan = where == OX_NONE ? OX_NONE : ox_up1(g, ox_in(g, where, 0), "IsNaN");
   if (nan == OX_NONE) return ox_up1(g, v, "Softmax");
@@ -172,6 +173,7 @@ static int find_softmax(const ox_rewrite *g, ox_id root, ox_id w, found *f) {
   f->weights = ox_producer(g, w);
   f->softmax = softmax_of(g, w);
   if (f->softmax == OX_NONE) return 0;
+  f->guarded = f->weights != f->softmax;
   int64_t axis = ox_attr_i(g, f->softmax, "axis", ox_opset_of(g, "") < 13 ? 1 : -1);
   return (axis == -1 || axis == 3) && ox_shape_at(g, ox_out(g, root, 0))->rank == 4;
 }
@@ -209,6 +211,11 @@ static ox_status *hand_over_cache(const ox_rewrite *g, ox_id node, const operand
   return ox_replace(g, whole, present);
 }
 
+static ox_status *set_numbers(const ox_rewrite *g, ox_id node, const found *f) {
+  if (f->guarded) OX_TRY(ox_set_int(g, node, "nan_to_zero", 1));
+  return ox_set_float(g, node, "scale", (float)f->scale);
+}
+
 /* Heads stay together: the product's place is taken by Attention on 3-D tensors, the Transpose's by a Reshape. */
 static ox_status *apply_flat(const ox_rewrite *g, ox_id root, const found *f) {
   ox_id in[6] = {OX_NONE, OX_NONE, OX_NONE, f->mask, f->k.past, f->v.past}, out, node, shape;
@@ -221,7 +228,7 @@ static ox_status *apply_flat(const ox_rewrite *g, ox_id root, const found *f) {
   OX_TRY(g->api->add_node(g, onyx, "Attention", ox_name_of(g, root), in, n_in, &out, 1, &node));
   OX_TRY(ox_set_int(g, node, "q_num_heads", heads));
   OX_TRY(ox_set_int(g, node, "kv_num_heads", heads));
-  OX_TRY(ox_set_float(g, node, "scale", (float)f->scale));
+  OX_TRY(set_numbers(g, node, f));
   if (f->k.past != OX_NONE) {
     OX_TRY(hand_over_cache(g, node, &f->k, 1));
     OX_TRY(hand_over_cache(g, node, &f->v, 2));
@@ -249,7 +256,7 @@ static ox_status *apply_split(const ox_rewrite *g, ox_id root, const found *f) {
   ox_id in[4] = {f->q.bhsd, f->k.bhsd, f->v.bhsd, f->mask};
   if (f->k.merged != OX_NONE) OX_TRY(split_merged(g, &f->k, &in[1]));
   OX_TRY(ox_remake(g, root, onyx, "Attention", in, f->mask == OX_NONE ? 3 : 4));
-  return ox_set_float(g, root, "scale", (float)f->scale);
+  return set_numbers(g, root, f);
 }
 
 static ox_status *apply(const ox_rewrite *g, const ox_match *m) {
@@ -297,7 +304,7 @@ static ox_status *apply_turned(const ox_rewrite *g, const ox_match *m) {
   OX_TRY(swapped(g, f->v.bhsd, &in[2]));
   OX_TRY(g->api->add_value(g, NULL, NULL, &out));
   OX_TRY(g->api->add_node(g, onyx, "Attention", ox_name_of(g, root), in, f->mask == OX_NONE ? 3 : 4, &out, 1, &node));
-  OX_TRY(ox_set_float(g, node, "scale", (float)f->scale));
+  OX_TRY(set_numbers(g, node, f));
   OX_TRY(g->api->infer(g, node));
   OX_TRY(ox_remake(g, root, NULL, "Transpose", &out, 1));
   OX_TRY(ox_set_ints(g, root, "perm", swap_last, 4));
