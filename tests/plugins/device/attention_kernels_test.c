@@ -25,6 +25,7 @@ typedef struct {
   int batch, heads, kv_heads, q_len, kv_len, d, dv;
   int mask, left, right, offset, lens, sink, splits;
   float softcap, special; /* in K's first row; 0: none */
+  int nan_to_zero;
 } attention_case;
 
 #define NO_BOUNDS .left = -1, .right = -1
@@ -62,6 +63,9 @@ static const attention_case cases[] = {
     {"infinite", 1, 1, 1, 3, 66, 8, 8, NO_BOUNDS, .special = INFINITY},
     {"large", 1, 1, 1, 3, 66, 8, 8, NO_BOUNDS, .special = 30000},
     {"NaN, split", 1, 1, 1, 3, 300, 8, 8, NO_BOUNDS, .special = NAN, .splits = 2},
+    {"NaN, guarded", 1, 2, 2, 3, 66, 8, 9, NO_BOUNDS, .special = NAN, .nan_to_zero = 1},
+    {"infinite, guarded", 1, 2, 2, 3, 66, 8, 8, NO_BOUNDS, .special = INFINITY, .nan_to_zero = 1},
+    {"NaN, split, guarded", 1, 2, 2, 3, 300, 8, 8, NO_BOUNDS, .special = NAN, .splits = 2, .nan_to_zero = 1},
 };
 
 typedef struct {
@@ -124,7 +128,7 @@ static double row_of(const attention_case *c, const problem *x, int b, int h, in
       double v = (double)number_at(&x->v, b * x->p.v_batch + h / x->p.per * x->p.v_head + t * x->p.v_row + i);
       out[i] += w[t] == 0 ? 0 : w[t] * v, size = fabs(v) > size ? fabs(v) : size;
     }
-    out[i] = sum == 0 ? 0 : out[i] / sum;
+    out[i] = sum == 0 || (c->nan_to_zero && isnan(sum)) ? 0 : out[i] / sum;
   }
   free(w);
   return size;
@@ -188,6 +192,7 @@ static void make(const attention_case *c, int half, int flat, problem *x) {
                           .lens_add = 1,
                           .lens_offset = c->lens != 0,
                           .has_sink = c->sink,
+                          .nan_to_zero = c->nan_to_zero,
                           .splits = OX_MAX(c->splits, 1)};
   p->split_keys = OX_ROUND_UP(OX_CEIL_DIV(c->kv_len, p->splits), ATT_KEYS);
   lay_out(flat, c->heads, c->q_len, c->d, &p->q_batch, &p->q_head, &p->q_row);

@@ -60,6 +60,16 @@ FUNCTION float attention_score(const attention_params *p, float product, const G
   return seen ? score : -INFINITY;
 }
 
+/* Whether a row whose weights add up to |sum| gives zeros: it sees no key, or p->nan_to_zero. */
+FUNCTION int attention_gives_zeros(const attention_params *p, float sum) {
+  return sum == 0.0f || (p->nan_to_zero && ISNAN(sum));
+}
+
+/* |products|, a sum of weighted values, over the sum of the weights. */
+FUNCTION float attention_quotient(const attention_params *p, float products, float weights) {
+  return attention_gives_zeros(p, weights) ? 0.0f : products / weights;
+}
+
 /* The head of Q that row |r| of the |per| heads sharing head |hk| belongs to. */
 #define ATT_ROW_HEAD(p, hk, r) ((hk) * (p).per + (r) / (p).q_len)
 /* Offset of the partial result of a row and a split: dv sums, the highest score and the sum of the weights. */

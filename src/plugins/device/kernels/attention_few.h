@@ -183,7 +183,7 @@ KERNEL(attention_few, attention_params) {
         if (p.splits > 1) {
           partial[part + t] = sum;
         } else {
-          STORE(out, w.b * p.o_batch + h * p.o_head + s * p.o_row + t, sums[i] == 0.0f ? 0.0f : sum / sums[i]);
+          STORE(out, w.b * p.o_batch + h * p.o_head + s * p.o_row + t, attention_quotient(&p, sum, sums[i]));
         }
       }
       if (t == 0 && p.splits > 1) partial[part + p.dv] = most[i], partial[part + p.dv + 1] = sums[i];
@@ -212,7 +212,7 @@ KERNEL(attention_combine, attention_params) {
         float w = EXP2F(partial[at + p.dv] - from);
         v = FMAF(w, partial[at + column], v), sum = FMAF(w, partial[at + p.dv + 1], sum);
       }
-      STORE(out, b * p.o_batch + h * p.o_head + s * p.o_row + column, sum == 0.0f ? 0.0f : v / sum);
+      STORE(out, b * p.o_batch + h * p.o_head + s * p.o_row + column, attention_quotient(&p, v, sum));
     }
   }
 }

@@ -34,6 +34,7 @@ typedef struct {
   int left, right, offset;            /* row s sees keys s + offset - left to s + offset + right; -1: no bound */
   int lens, lens_add, lens_offset; /* keys of a batch item: lens[b] + lens_add; lens_offset: offset is these - q_len, 2: or 0 */
   int has_sink;
+  int nan_to_zero; /* rows whose weights are NaN, since a score is NaN or inf, give zeros */
   int splits, split_keys; /* splits > 1: sums of each go to a buffer of floats, and attention_combine adds them up */
   attention_bias bias[2];
 } attention_params;

@@ -141,14 +141,16 @@ FUNCTION void attention_add_values(const LOCAL_POINTER float4 *weights, const LO
 
 /* Stores item |t|'s part of a row, divided by the row's sum of weights. |at|: of the row. */
 FUNCTION void attention_store(const attention_params *p, GLOBAL REAL *out, int at, int t, float sum, const float *acc) {
-  float by = sum == 0.0f ? 0.0f : 1.0f / sum;
+  int zeros = attention_gives_zeros(p, sum);
+  float by = zeros ? 0.0f : 1.0f / sum, u[ATT_BLOCKS * 4];
+  UNROLL for (int j = 0; j < ATT_BLOCKS * 4; j++) u[j] = zeros ? 0.0f : acc[j] * by;
   UNROLL for (int j = 0; j < ATT_BLOCKS; j++) {
     int column = j * 64 + t % 16 * 4;
     if (p->o_wide && column + 3 < p->dv) {
-      STORE4(out, at + column, MAKE4(acc[j * 4] * by, acc[j * 4 + 1] * by, acc[j * 4 + 2] * by, acc[j * 4 + 3] * by));
+      STORE4(out, at + column, MAKE4(u[j * 4], u[j * 4 + 1], u[j * 4 + 2], u[j * 4 + 3]));
     } else {
       UNROLL for (int e = 0; e < 4; e++) {
-        if (column + e < p->dv) STORE(out, at + column + e, acc[j * 4 + e] * by);
+        if (column + e < p->dv) STORE(out, at + column + e, u[j * 4 + e]);
       }
     }
   }

@@ -100,6 +100,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   bool scaled = n->host->node_attr(n->graph, n->index, "scale", &given) != 0;
   a.p.scale = scaled ? given.f : dev_attention_scale(0, a.p.d);
   a.p.softcap = dev_attr_float(n, "softcap", 0);
+  a.p.nan_to_zero = dev_attr_int(n, "nan_to_zero", 0) != 0;
   if (has_in(n, NONPAD)) {
     if (dev_count(p, dev_in(n, NONPAD)) != a.p.batch) return dev_refuse(p, "lengths that do not fit the batch");
     a.lens = dev_value(p, dev_in(n, NONPAD)), a.p.lens = ATT_LENS_I64,
