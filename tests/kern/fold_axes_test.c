@@ -200,6 +200,49 @@ static void test_next_better(void **state) {
   }
 }
 
+/* Extremes of columns from what the accumulators hold on, in the type itself. */
+#define CHECK_COLUMNS(tag, type)                                                         \
+  for (size_t n = 1; n < 80; n += 13)                                                    \
+    for (size_t rows = 0; rows < 10; rows++) {                                           \
+      type x[10 * 80], most[80], least[80], best[80];                                    \
+      for (size_t i = 0; i < sizeof x / sizeof *x; i++)                                  \
+        x[i] = (type)((uint64_t)test_random(&seed) << 32 | test_random(&seed));          \
+      for (size_t i = 0; i < n; i++) most[i] = least[i] = (type)50;                      \
+      for (size_t r = 0; r < rows; r++)                                                  \
+        for (size_t i = 0; i < n; i++) {                                                 \
+          type v = x[r * 80 + i];                                                        \
+          most[i] = v > most[i] ? v : most[i], least[i] = v < least[i] ? v : least[i];   \
+        }                                                                                \
+      for (int down = 0; down < 2; down++) {                                             \
+        for (size_t i = 0; i < n; i++) best[i] = (type)50;                               \
+        (down ? t->column_min : t->column_max)[tag](best, x, n, rows, 80);               \
+        for (size_t i = 0; i < n; i++) assert_true(best[i] == (down ? least : most)[i]); \
+      }                                                                                  \
+    }
+
+static void test_extremes_of_columns(void **state) {
+  (void)state;
+  uint32_t seed = 7;
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_reduce_table *t = ox_reduce_select(test_levels[l].have);
+    CHECK_COLUMNS(OX_F64, double)
+    CHECK_COLUMNS(OX_I8, int8_t)
+    CHECK_COLUMNS(OX_U8, uint8_t)
+    CHECK_COLUMNS(OX_I16, int16_t)
+    CHECK_COLUMNS(OX_U16, uint16_t)
+    CHECK_COLUMNS(OX_I32, int32_t)
+    CHECK_COLUMNS(OX_U32, uint32_t)
+    CHECK_COLUMNS(OX_I64, int64_t)
+    CHECK_COLUMNS(OX_U64, uint64_t)
+    double x[9 * 3] = {1, 2, 3}, best[3] = {0, 0, 0}; /* NaN in any row, or there from the start, stays */
+    x[4 * 3 + 1] = NAN, best[2] = NAN;
+    for (int down = 0; down < 2; down++) {
+      (down ? t->column_min : t->column_max)[OX_F64](best, x, 3, 9, 3);
+      assert_true(!isnan(best[0]) && isnan(best[1]) && isnan(best[2]));
+    }
+  }
+}
+
 static size_t where_of(const float *x, size_t n, bool smallest, bool last) {
   size_t at = 0;
   for (size_t i = 1; i < n; i++) {
@@ -307,6 +350,7 @@ int main(void) {
       cmocka_unit_test(test_extremes_and_search),
       cmocka_unit_test(test_integers),
       cmocka_unit_test(test_next_better),
+      cmocka_unit_test(test_extremes_of_columns),
       cmocka_unit_test(test_short_rows_of_every_type),
       cmocka_unit_test(test_where_rows_have_their_extremes),
   };

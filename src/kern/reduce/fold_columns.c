@@ -127,32 +127,44 @@ static void fold_lanes(const ox_fold_job *j, int64_t out, int64_t n, int64_t beg
   }
 }
 
-/* Extremes of floats down columns in one go: they are exact, so nothing need move to double. */
+/* Extremes down columns in one go and in their own type: they are exact, so nothing need move to a wider one. */
 static bool folds_extremes(const ox_fold_job *j, ox_fold f) {
   const ox_fold_plan *p = j->plan;
   bool flat = p->n_folded == 1 && (p->kept[0] >= OX_FOLD_LANES || p->folded_stride[0] == p->kept[0]);
-  return (f == OX_FOLD_MAX || f == OX_FOLD_MIN) && j->dtype == OX_F32 && flat;
+  return (f == OX_FOLD_MAX || f == OX_FOLD_MIN) && j->dtype != OX_F16 && j->dtype != OX_BF16 && flat;
+}
+
+static void better_of(const ox_fold_job *j, ox_fold f, void *best, const void *x, int64_t n, int64_t rows,
+                      int64_t pitch) {
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  if (j->dtype == OX_F32)
+    t->column[f](best, x, (size_t)n, NULL, (size_t)rows, (size_t)pitch);
+  else
+    (f == OX_FOLD_MAX ? t->column_max : t->column_min)[j->dtype](best, x, (size_t)n, (size_t)rows, (size_t)pitch);
 }
 
 static void fold_extremes(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
                           ox_fold_acc *acc) {
-  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  const ox_convert *cv = ox_convert_select(j->isa);
   const ox_fold_plan *p = j->plan;
-  int64_t row = p->kept[0], step = p->folded_stride[0], rows = end - begin;
-  float best[BLOCK];
+  int64_t row = p->kept[0], step = p->folded_stride[0], rows = end - begin, size = (int64_t)size_of(j->dtype);
+  double best[BLOCK]; /* room for any type */
   while (n > 0) {
     int64_t m = OX_MIN(n, row - out % row), group = 1;
     if (m == row && step == row) group = OX_MAX(OX_MIN(WIDE / row, rows), 1); /* some narrow rows count as a wide one */
-    const float *x = (const float *)j->data + base_of(p, out) + begin * step;
+    const char *x = (const char *)j->data + (base_of(p, out) + begin * step) * size;
     int64_t whole = rows / group, rest = rows % group;
-    memcpy(best, x, (size_t)(m * group) * sizeof *best);
-    t->column[f](best, x + step * group, (size_t)(m * group), NULL, (size_t)(whole - 1), (size_t)(step * group));
-    if (rest) t->column[f](best, x + whole * group * step, (size_t)(m * rest), NULL, 1, 0);
+    memcpy(best, x, (size_t)(m * group * size));
+    better_of(j, f, best, x + step * group * size, m * group, whole - 1, step * group);
+    if (rest) better_of(j, f, best, x + whole * group * step * size, m * rest, 1, 0);
     for (int64_t half; group > 1; group -= half) {
       half = group / 2;
-      t->column[f](best, best + (group - half) * m, (size_t)(m * half), NULL, 1, 0);
+      better_of(j, f, best, (char *)best + (group - half) * m * size, m * half, 1, 0);
     }
-    for (int64_t i = 0; i < m; i++) acc[i].f = (double)best[i];
+    if (is_float(j->dtype))
+      cv->load_f64[j->dtype](best, 0, (size_t)m, &acc->f);
+    else
+      cv->load_i64[j->dtype](best, 0, (size_t)m, &acc->i);
     out += m, n -= m, acc += m;
   }
 }

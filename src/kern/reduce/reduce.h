@@ -64,6 +64,9 @@ typedef struct ox_reduce_table {
   /* the largest and the smallest of n > 0 integers of a type, a uint64 as its bits */
   int64_t (*most[OX_DTYPE_COUNT])(const void *x, size_t n);
   int64_t (*least[OX_DTYPE_COUNT])(const void *x, size_t n);
+  /* best[j] = the better of best[j] and x[r * pitch + j] for |rows| rows r, of doubles and integers; NaN passes */
+  void (*column_max[OX_DTYPE_COUNT])(void *best, const void *x, size_t n, size_t rows, size_t pitch);
+  void (*column_min[OX_DTYPE_COUNT])(void *best, const void *x, size_t n, size_t rows, size_t pitch);
 } ox_reduce_table;
 
 const ox_reduce_table *ox_reduce_select(ox_isa have);

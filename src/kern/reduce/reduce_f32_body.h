@@ -315,11 +315,12 @@ static void arg_rows(const float *x, size_t rows, size_t n, int smallest, int la
   { p##_sum, p##_abs, p##_square, p##_exp, p##_prod, p##_max, p##_min }
 #define BY_FOLD_I64(p) \
   { p##_sum, p##_abs, p##_square, NULL, p##_prod, p##_max, p##_min }
-#define BY_INTEGER(p)                                                                               \
+#define BY_INTEGER_AND(p, ...)                                                                      \
   {                                                                                                 \
     [OX_I8] = p##_i8, [OX_U8] = p##_u8, [OX_I16] = p##_i16, [OX_U16] = p##_u16, [OX_I32] = p##_i32, \
-    [OX_U32] = p##_u32, [OX_I64] = p##_i64, [OX_U64] = p##_u64, [OX_BOOL] = p##_u8                  \
+    [OX_U32] = p##_u32, [OX_I64] = p##_i64, [OX_U64] = p##_u64, [OX_BOOL] = p##_u8, __VA_ARGS__     \
   }
+#define BY_INTEGER(p) BY_INTEGER_AND(p, )
 const ox_reduce_table REDUCE_NAME = {
     .needs = REDUCE_NEEDS,
     .name = REDUCE_ISA,
@@ -328,15 +329,9 @@ const ox_reduce_table REDUCE_NAME = {
     .sum_lanes = sum_lanes,
     .add_lines = add_lines,
     .next_beyond = next_beyond,
-    .next_better = {[OX_F64] = next_better_f64,
-                    [OX_I8] = next_better_i8,
-                    [OX_U8] = next_better_u8,
-                    [OX_I16] = next_better_i16,
-                    [OX_U16] = next_better_u16,
-                    [OX_I32] = next_better_i32,
-                    [OX_U32] = next_better_u32,
-                    [OX_I64] = next_better_i64,
-                    [OX_U64] = next_better_u64},
+    .next_better = BY_INTEGER_AND(next_better, [OX_F64] = next_better_f64),
+    .column_max = BY_INTEGER_AND(column_max, [OX_F64] = column_max_f64),
+    .column_min = BY_INTEGER_AND(column_min, [OX_F64] = column_min_f64),
     .arg_column = arg_column,
     .arg_row = arg_row,
     .arg_rows = arg_rows,

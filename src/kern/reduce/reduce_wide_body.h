@@ -173,6 +173,29 @@ EITHER_I64(min, is_unsigned ? -1 : INT64_MAX, (int64_t)(v ^ flip) < (int64_t)(a 
     for (size_t i = 1; i < n; i++) a = x[i] < a ? x[i] : a; \
     return (int64_t)a;                                      \
   }
+
+/* Four rows per visit of the extremes so far. */
+#define BEST_COLUMN(tag, name, type, better)                                                             \
+  static void column_##name##_##tag(void *best, const void *data, size_t n, size_t rows, size_t pitch) { \
+    type *restrict a = best;                                                                             \
+    const type *restrict x = data;                                                                       \
+    for (; rows >= 4; rows -= 4, x += 4 * pitch)                                                         \
+      for (size_t i = 0; i < n; i++) {                                                                   \
+        type b = a[i];                                                                                   \
+        OX_UNROLL for (size_t r = 0; r < 4; r++) {                                                       \
+          type v = x[r * pitch + i];                                                                     \
+          b = (better) ? v : b;                                                                          \
+        }                                                                                                \
+        a[i] = b;                                                                                        \
+      }                                                                                                  \
+    for (; rows > 0; rows--, x += pitch)                                                                 \
+      for (size_t i = 0; i < n; i++) {                                                                   \
+        type b = a[i], v = x[i];                                                                         \
+        a[i] = (better) ? v : b;                                                                         \
+      }                                                                                                  \
+  }
+BEST_COLUMN(f64, max, double, (v > b) | (v != v))
+BEST_COLUMN(f64, min, double, (v < b) | (v != v))
 /* Some are compared before any is looked at. */
 enum { AT_ONCE = 32 };
 
@@ -192,7 +215,10 @@ enum { AT_ONCE = 32 };
     return below ? next_##tag(x, n, *(const type *)bound, 1) : next_##tag(x, n, *(const type *)bound, 0); \
   }
 NEXT_BETTER(f64, double, uint64_t)
-#define INTEGER(tag, type, truth) NEXT_BETTER(tag, type, truth) EXTREMES(tag, type)
+#define INTEGER(tag, type, truth) \
+  NEXT_BETTER(tag, type, truth)   \
+  EXTREMES(tag, type)             \
+  BEST_COLUMN(tag, max, type, v > b) BEST_COLUMN(tag, min, type, v < b)
 INTEGER(i8, int8_t, uint8_t)
 INTEGER(u8, uint8_t, uint8_t)
 INTEGER(i16, int16_t, uint16_t)
