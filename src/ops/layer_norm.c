@@ -210,14 +210,30 @@ static void row_f64(const ox_kernel_ctx *c, int64_t r, double *lane) {
   put_stat(c, l->inverse, r, inverse);
 }
 
-/* Are rows short floats with one scale and bias for all, and is y the only output? */
+/* Are rows short floats with one scale and bias for all, and the outputs floats? */
 static bool are_short(const ox_kernel_ctx *c) {
   const norm_prep *p = c->prep;
   const layout *l = c->state;
   bool alike = c->in[0]->dtype == OX_F32 && c->out[0]->dtype == OX_F32 && !l->skip && ox_ctx_wants(c, 0);
   for (int i = 1; i < 3; i++) alike = alike && (!p->part[i] || (p->repeats[i] && c->in[p->part[i]]->dtype == OX_F32));
-  if ((l->mean && ox_ctx_wants(c, l->mean)) || (l->inverse && ox_ctx_wants(c, l->inverse))) return false;
+  for (uint32_t o = 1; o < c->n_out; o++) alike = alike && (!c->out[o] || c->out[o]->dtype == OX_F32);
   return alike && (size_t)p->n <= ox_norm_select(c->isa)->short_most;
+}
+
+/* NULL: input or output |i| is not there. Outputs from row |r| on. */
+static const float *given(const ox_kernel_ctx *c, uint32_t i) { return i ? c->in[i]->data : NULL; }
+static float *wanted(const ox_kernel_ctx *c, uint32_t i, int64_t r) {
+  return i && ox_ctx_wants(c, i) ? (float *)c->out[i]->data + r : NULL;
+}
+
+static void short_rows(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
+  const norm_prep *p = c->prep;
+  const layout *l = c->state;
+  const norm_attrs *a = c->attrs;
+  size_t n = (size_t)p->n, at = (size_t)begin * n;
+  ox_norm_select(c->isa)->short_rows((const float *)c->in[0]->data + at, (float *)c->out[0]->data + at,
+                                     (size_t)(end - begin), n, (double)a->epsilon, l->simplified, given(c, p->part[1]),
+                                     given(c, p->part[2]), wanted(c, l->mean, begin), wanted(c, l->inverse, begin));
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
@@ -226,12 +242,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   int64_t begin, end;
   ox_tile_span(tiles, p->per_tile, p->rows, &begin, &end);
   if (begin < end && are_short(c)) {
-    const float *scale = p->part[1] ? c->in[p->part[1]]->data : NULL,
-                *bias = p->part[2] ? c->in[p->part[2]]->data : NULL;
-    ox_norm_select(c->isa)->short_rows((const float *)c->in[0]->data + begin * p->n,
-                                       (float *)c->out[0]->data + begin * p->n, (size_t)(end - begin), (size_t)p->n,
-                                       (double)((const norm_attrs *)c->attrs)->epsilon,
-                                       ((const layout *)c->state)->simplified, scale, bias);
+    short_rows(c, begin, end);
     return NULL;
   }
   for (int64_t r = begin; r < end; r++) (c->in[0]->dtype == OX_F64 ? row_f64 : row_f32)(c, r, scratch);

@@ -11,24 +11,34 @@
 enum { ROWS = 5, MOST = 300 };
 static const int64_t lengths[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 96, 127, 128, 129, 300};
 
+/* want[n] and want[n + 1]: the mean and the factor. */
 static void expect(const char *op, const float *x, int64_t n, const float *scale, const float *bias, double *want) {
   bool lp = op[1] == 'p', plain = lp || op[0] == 'S';
   double mean = 0, squares = 0;
   for (int64_t i = 0; i < n && !plain; i++) mean += (double)x[i] / (double)n;
   for (int64_t i = 0; i < n; i++) squares += ((double)x[i] - mean) * ((double)x[i] - mean);
   double norm = lp ? sqrt(squares) : sqrt(squares / (double)n + (double)1e-5f);
+  want[n] = mean, want[n + 1] = 1 / norm;
   for (int64_t i = 0; i < n; i++) {
     want[i] = norm == 0 ? 0 : ((double)x[i] - mean) / norm;
     if (!lp) want[i] = want[i] * (double)scale[i] + (bias ? (double)bias[i] : 0);
   }
 }
 
-static void check(size_t level, const char *op, int64_t n, bool with_bias, const float *x) {
+/* Output |o| for row |r| is |want|. */
+static void check_stat(size_t level, const one_node *node, uint32_t o, int64_t r, int64_t n, double want) {
+  double got = (double)((const float *)node->out[o].data)[r];
+  if (!(fabs(got - want) <= 4e-6 * (1 + fabs(want))) && !(isnan(got) && isnan(want)) && !isinf(want))
+    fail_msg("%s, row %d of %d: output %u is %.9g, wanted %.9g", test_levels[level].name, (int)r, (int)n, o, got, want);
+}
+
+/* |n_out| outputs: the last ones are statistics. */
+static void check(size_t level, const char *op, int64_t n, bool with_bias, uint32_t n_out, const float *x) {
   float scale[MOST], bias[MOST];
-  double want[MOST];
+  double want[MOST + 2];
   for (int i = 0; i < MOST; i++) scale[i] = (float)(i * 37 % 11) / 4, bias[i] = (float)(i * 31 % 7) / 8;
   one_node node;
-  one_node_init(&node, "", op, 17, 1);
+  one_node_init(&node, "", op, 17, n_out);
   node.isa = test_levels[level].have;
   one_node_input(&node, OX_F32, 2, (const int64_t[]){ROWS, n}, x);
   if (op[1] != 'p') one_node_input(&node, OX_F32, 1, &n, scale);
@@ -42,6 +52,8 @@ static void check(size_t level, const char *op, int64_t n, bool with_bias, const
         fail_msg("%s, %s of %d, bias %d, row %d: [%d] is %.9g, wanted %.9g", test_levels[level].name, op, (int)n,
                  with_bias, (int)r, (int)i, got, want[i]);
     }
+    bool plain = op[0] == 'S';
+    for (uint32_t o = 1; o < n_out; o++) check_stat(level, &node, o, r, n, want[plain || o == 2 ? n + 1 : n]);
   }
   one_node_deinit(&node);
 }
@@ -55,10 +67,12 @@ static void test_rows(void **state) {
       for (int64_t i = 0; i < ROWS * n; i++) x[i] = (float)(i * 7919 % 1009) / 100 - 3;
       for (int64_t i = 0; i < n; i++) x[n + i] = 2, x[3 * n + i] = 0; /* no variance; no norm */
       if (n > 1) x[2 * n + n / 2] = INFINITY;
-      check(l, "LayerNormalization", n, true, x), check(l, "LayerNormalization", n, false, x);
-      check(l, "SimplifiedLayerNormalization", n, false, x);
+      for (uint32_t n_out = 1; n_out <= 3; n_out++) {
+        check(l, "LayerNormalization", n, true, n_out, x), check(l, "LayerNormalization", n, false, n_out, x);
+        if (n_out < 3) check(l, "SimplifiedLayerNormalization", n, false, n_out, x);
+      }
       if (n > 1) x[2 * n + n / 2] = 1;
-      check(l, "LpNormalization", n, false, x);
+      check(l, "LpNormalization", n, false, 1, x);
     }
 }
 

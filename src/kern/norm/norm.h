@@ -20,9 +20,10 @@ typedef struct ox_norm_table {
   /* sum = a + b + bias; bias may be NULL. sum may be a or b */
   void (*add)(const float *a, const float *b, const float *bias, float *sum, size_t n);
   /* normalizes |rows| consecutive rows of n <= short_most floats: divides by the root of epsilon plus their variance
-   * or, if |plain|, plus the mean of their squares. y may be x */
+   * or, if |plain|, plus the mean of their squares. y may be x. mean[r] and inverse[r], the factor, are of
+   * row r; either may be NULL */
   void (*short_rows)(const float *x, float *y, size_t rows, size_t n, double epsilon, int plain, const float *scale,
-                     const float *bias);
+                     const float *bias, float *mean, float *inverse);
   size_t short_most;
 } ox_norm_table;
 

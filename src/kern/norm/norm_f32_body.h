@@ -99,14 +99,16 @@ typedef struct short_job {
   const float *scale, *bias;
 } short_job;
 
-/* Moments are computed as for a long row: around a rough mean, then corrected. */
-OX_INLINE void short_row(const float *x, float *y, const short_job *j, int nv) {
+/* Moments are computed as for a long row: around a rough mean, then corrected. |stats|: the mean and the factor. */
+OX_INLINE void short_row(const float *x, float *y, const short_job *j, float *stats, int nv) {
   vf32 v[MOST], sum = vf32_zero(), squares = sum;
+  float rough = 0;
   OX_UNROLL for (int i = 0; i < nv; i++) v[i] = i == nv - 1 ? vf32_load_n(x + i * L, j->tail) : vf32_load(x + i * L);
   double off = 0;
   if (!j->plain) {
     OX_UNROLL for (int i = 0; i < nv; i++) sum = vf32_add(sum, v[i]);
-    vf32 center = vf32_splat((float)((double)vf32_sum(sum) * j->each));
+    rough = (float)((double)vf32_sum(sum) * j->each);
+    vf32 center = vf32_splat(rough);
     OX_UNROLL for (int i = 0; i < nv; i++) v[i] = vf32_sub(v[i], center);
     v[nv - 1] = vf32_select(vm32_first(j->tail), v[nv - 1], vf32_zero());
     sum = vf32_zero();
@@ -116,7 +118,9 @@ OX_INLINE void short_row(const float *x, float *y, const short_job *j, int nv) {
   OX_UNROLL for (int i = 0; i < nv; i++) squares = vf32_fma(v[i], v[i], squares);
   double variance = (double)vf32_sum(squares) * j->each - off * off;
   variance = variance < 0 ? 0 : variance; /* NaN stays */
-  vf32 factor = vf32_splat((float)(1 / sqrt(variance + j->epsilon))), rest = vf32_splat((float)off);
+  stats[0] = off == off ? (float)((double)rough + off) : rough;
+  stats[1] = (float)(1 / sqrt(variance + j->epsilon));
+  vf32 factor = vf32_splat(stats[1]), rest = vf32_splat((float)off);
   OX_UNROLL for (int i = 0; i < nv; i++) {
     size_t k = i == nv - 1 ? j->tail : L;
     vf32 w = vf32_mul(vf32_sub(v[i], rest), factor);
@@ -126,12 +130,17 @@ OX_INLINE void short_row(const float *x, float *y, const short_job *j, int nv) {
   }
 }
 
-#define SHORT(nv)                                                              \
-  case nv:                                                                     \
-    for (size_t r = 0; r < rows; r++) short_row(x + r * n, y + r * n, &j, nv); \
+#define SHORT(nv)                                     \
+  case nv:                                            \
+    for (size_t r = 0; r < rows; r++) {               \
+      short_row(x + r * n, y + r * n, &j, stats, nv); \
+      if (mean) mean[r] = stats[0];                   \
+      if (inverse) inverse[r] = stats[1];             \
+    }                                                 \
     break;
 static void short_rows(const float *x, float *y, size_t rows, size_t n, double epsilon, int plain, const float *scale,
-                       const float *bias) {
+                       const float *bias, float *mean, float *inverse) {
+  float stats[2];
   size_t vectors = (n + L - 1) / L;
   short_job j = {n, n - (vectors - 1) * L, epsilon, 1 / (double)n, plain, scale, bias};
   switch (vectors) {
