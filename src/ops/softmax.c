@@ -169,20 +169,26 @@ static void item_gathered(const ox_kernel_ctx *c, kind k, const softmax_prep *p,
 }
 
 /* Rows of 16-bit floats are widened into the scratch, |width| columns at a time; a single column piece by piece. */
-static void item_narrow(const ox_kernel_ctx *c, kind k, int64_t at, const softmax_prep *p, size_t width,
-                        float *scratch) {
-  enum { PIECE = 16384, EACH = 16 };
-  const ox_convert *cv = ox_convert_select(c->isa);
-  uint32_t t = c->in[0]->dtype;
+enum { PIECE = 16384, EACH = 16 };
+
+static void widen(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width, float *scratch) {
+  ox_load_f32_fn *read = ox_convert_select(c->isa)->load_f32[c->in[0]->dtype];
   int64_t step = p->inner == 1 ? PIECE : p->inner, n = p->inner == 1 ? OX_CEIL_DIV(p->n, PIECE) : p->n;
   size_t some = p->inner == 1 ? PIECE : width, rest = p->inner == 1 ? (size_t)p->n : (size_t)p->n * width;
   for (int64_t r = 0; r < n && !ox_ctx_stopped_each(c, r, EACH); r++)
-    cv->load_f32[t](c->in[0]->data, (size_t)(at + r * step), OX_MIN(some, rest - (size_t)r * some),
-                    scratch + (size_t)r * some);
+    read(c->in[0]->data, (size_t)(at + r * step), OX_MIN(some, rest - (size_t)r * some), scratch + (size_t)r * some);
+}
+
+static void item_narrow(const ox_kernel_ctx *c, kind k, int64_t at, const softmax_prep *p, size_t width,
+                        float *scratch) {
+  ox_store_f32_fn *write = ox_convert_select(c->isa)->store_f32[c->out[0]->dtype];
+  int64_t step = p->inner == 1 ? PIECE : p->inner, n = p->inner == 1 ? OX_CEIL_DIV(p->n, PIECE) : p->n;
+  size_t some = p->inner == 1 ? PIECE : width, rest = p->inner == 1 ? (size_t)p->n : (size_t)p->n * width;
+  widen(c, at, p, width, scratch);
   item_f32(c, k, scratch, scratch, p, width, width);
   for (int64_t r = 0; r < n && !ox_ctx_stopped_each(c, r, EACH); r++)
-    cv->store_f32[t](scratch + (size_t)r * some, c->out[0]->data, (size_t)(at + r * step),
-                     OX_MIN(some, rest - (size_t)r * some), NULL);
+    write(scratch + (size_t)r * some, c->out[0]->data, (size_t)(at + r * step), OX_MIN(some, rest - (size_t)r * some),
+          NULL);
 }
 
 /* The index of the largest element of each of |width| columns; NaN is the largest, as in ArgMax. */
@@ -199,38 +205,58 @@ static void largest_of(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p
   }
 }
 
-static void largest_f32(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width, int64_t *where) {
+/* The same of rows of |pitch| floats. */
+static void largest_f32(const ox_kernel_ctx *c, const float *x, const softmax_prep *p, size_t width, size_t pitch,
+                        int64_t *where) {
+  const ox_reduce_table *t = ox_reduce_select(c->isa);
   int32_t rows[COLUMNS];
-  ox_reduce_select(c->isa)->arg_column((const float *)c->in[0]->data + at, width, (size_t)p->n, (size_t)p->inner, false,
-                                       false, rows);
+  if (p->inner == 1) {
+    where[0] = (int64_t)t->arg_row(x, (size_t)p->n, false, false);
+    return;
+  }
+  t->arg_column(x, width, (size_t)p->n, pitch, false, false, rows);
   for (size_t j = 0; j < width; j++) where[j] = rows[j];
 }
 
-/* 1 at the first largest element, 0 elsewhere (all bits zero in every float type). */
-static void item_hardmax(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width) {
+/* 1 in the type, whose zero has all bits zero. */
+static void put_one(const ox_tensor *y, int64_t i) {
+  static const double one = 1;
+  if (y->dtype == OX_F32)
+    ((float *)y->data)[i] = 1;
+  else
+    ox_convert_select(0)->store_f64[y->dtype](&one, y->data, (size_t)i, 1, NULL);
+}
+
+/* 1 at the first largest element, 0 elsewhere. */
+static void item_hardmax(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width, void *scratch) {
   int64_t where[COLUMNS];
   uint32_t t = c->in[0]->dtype;
   size_t size = ox_dtype_bits(t) / 8;
-  const double one = 1;
-  if (t == OX_F32 && p->n <= INT32_MAX)
-    largest_f32(c, at, p, width, where);
-  else
+  if (t == OX_F64 || p->n > INT32_MAX) {
     largest_of(c, at, p, width, where);
-  for (int64_t r = 0; r < p->n && !ox_ctx_stopped_each(c, r, 1024); r++)
-    memset((char *)c->out[0]->data + (size_t)(at + r * p->inner) * size, 0, width * size);
-  for (size_t j = 0; j < width; j++)
-    ox_convert_select(c->isa)->store_f64[t](&one, c->out[0]->data, (size_t)(at + where[j] * p->inner) + j, 1, NULL);
+  } else if (t == OX_F32) {
+    largest_f32(c, (const float *)c->in[0]->data + at, p, width, (size_t)p->inner, where);
+  } else {
+    widen(c, at, p, width, scratch);
+    largest_f32(c, scratch, p, width, width, where);
+  }
+  bool whole = (int64_t)width == p->inner; /* the rows of the slice lie one behind the other */
+  int64_t rows = whole ? 1 : p->n, each = whole ? p->n * p->inner : (int64_t)width;
+  for (int64_t r = 0; r < rows && !ox_ctx_stopped_each(c, r, 1024); r++)
+    memset((char *)c->out[0]->data + (size_t)(at + r * p->inner) * size, 0, (size_t)each * size);
+  for (size_t j = 0; j < width; j++) put_one(c->out[0], at + where[j] * p->inner + (int64_t)j);
 }
 
-/* Rows of floats; y may be x. */
+/* Short rows of floats, several at a time; y may be x. */
 static void hardmax_rows(const ox_kernel_ctx *c, const softmax_prep *p, int64_t begin, int64_t end) {
-  const ox_reduce_table *t = ox_reduce_select(c->isa);
-  const float *x = (const float *)c->in[0]->data + begin * p->n;
-  float *y = (float *)c->out[0]->data + begin * p->n;
-  for (int64_t i = begin; i < end && !ox_ctx_stopped_each(c, i - begin, 1024); i++, x += p->n, y += p->n) {
-    size_t where = t->arg_row(x, (size_t)p->n, false, false);
-    for (int64_t j = 0; j < p->n; j++) y[j] = 0;
-    y[where] = 1;
+  const float *x = c->in[0]->data;
+  float *y = c->out[0]->data;
+  int32_t where[COLUMNS];
+  for (int64_t i = begin, m; i < end; i += m) {
+    m = OX_MIN(end - i, COLUMNS);
+    ox_reduce_select(c->isa)->arg_rows(x + i * p->n, (size_t)m, (size_t)p->n, false, false, where);
+    memset(y + i * p->n, 0, (size_t)(m * p->n) * sizeof *y);
+    for (int64_t k = 0; k < m; k++) y[(i + k) * p->n + where[k]] = 1;
   }
 }
 
@@ -258,7 +284,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                 (size_t)(end - begin), (size_t)p->n);
     return NULL;
   }
-  if (t == OX_F32 && k == HARDMAX && p->inner == 1) {
+  if (t == OX_F32 && k == HARDMAX && p->inner == 1 && (size_t)p->n <= ox_reduce_select(c->isa)->arg_rows_most) {
     hardmax_rows(c, p, begin, end);
     return NULL;
   }
@@ -268,7 +294,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     int64_t column = i % p->pieces * p->width, at = i / p->pieces * p->n * p->inner + column;
     size_t width = (size_t)OX_MIN(p->width, p->inner - column);
     if (k == HARDMAX) {
-      item_hardmax(c, at, p, width);
+      item_hardmax(c, at, p, width, scratch);
     } else if (t == OX_F32) {
       item_f32(c, k, (const float *)c->in[0]->data + at, (float *)c->out[0]->data + at, p, width, (size_t)p->inner);
     } else if (t == OX_F64) {

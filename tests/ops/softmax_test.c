@@ -57,8 +57,9 @@ static void check(size_t level, uint32_t dtype, const int64_t *dims, int axis, i
 
 static void test_hardmax(void **state) {
   (void)state;
-  static const uint32_t types[] = {OX_F32, OX_F64, OX_F16};
-  static const int64_t shapes[][3] = {{1, 1, 1}, {2, 3, 10}, {2, 70, 100}, {2, 5, 33}, {3, 64, 1}};
+  static const uint32_t types[] = {OX_F32, OX_F64, OX_F16, OX_BF16};
+  static const int64_t shapes[][3] = {{1, 1, 1},  {2, 3, 10}, {2, 70, 100}, {2, 5, 33},
+                                      {3, 64, 1}, {2, 70, 4}, {70, 2, 65},  {65, 9, 2}};
   for (size_t l = 0; level_next(&l); l++)
     for (size_t s = 0; s < OX_COUNT(shapes); s++)
       for (int k = 0; k < 12; k++)
