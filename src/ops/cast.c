@@ -137,7 +137,7 @@ static ox_status *from_strings(const ox_kernel_ctx *c, const ox_convert *cv) {
 }
 
 /* ---- numbers ---- */
-enum { T_WIDE_INT = OX_BIT(OX_I32) | OX_BIT(OX_U32) | OX_BIT(OX_I64) | OX_BIT(OX_U64) };
+enum { T_WIDE_INT = OX_BIT(OX_I64) | OX_BIT(OX_U64) };
 
 static void through_f64(const ox_convert *cv, const ox_tensor *x, const ox_tensor *y, int64_t begin, int64_t end,
                         const ox_narrow_how *how) {
@@ -158,12 +158,12 @@ static void through_i64(const ox_convert *cv, const ox_tensor *x, const ox_tenso
   }
 }
 
-static void through_f32(const ox_convert *cv, const ox_tensor *x, const ox_tensor *y, int64_t begin, int64_t end,
-                        const ox_narrow_how *how) {
+static void through_f32(const ox_convert *cv, ox_load_f32_fn *load, const ox_tensor *x, const ox_tensor *y,
+                        int64_t begin, int64_t end, const ox_narrow_how *how) {
   float block[OX_CONVERT_BLOCK];
   for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK) {
     size_t n = (size_t)OX_MIN(end - i, OX_CONVERT_BLOCK);
-    cv->load_f32[x->dtype](x->data, (size_t)i, n, block);
+    load(x->data, (size_t)i, n, block);
     cv->store_f32[y->dtype](block, y->data, (size_t)i, n, how);
   }
 }
@@ -208,12 +208,14 @@ static void numbers(const ox_convert *cv, const ox_tensor *x, const ox_tensor *y
     cv->store_f64[to]((const double *)x->data + at, y->data, at, n, how);
   else if (from == OX_I64 && !ox_dtype_is_float(to))
     cv->store_i64[to]((const int64_t *)x->data + at, y->data, at, n, how);
+  else if (narrow_float && cv->load_odd[from])
+    through_f32(cv, cv->load_odd[from], x, y, begin, end, how);
   else if (narrow_float && (OX_BIT(from) & T_WIDE_INT))
     through_f64(cv, x, y, begin, end, how);
   else if (!ox_dtype_is_float(to) && cv->load_i64[from])
     through_i64(cv, x, y, begin, end);
   else
-    through_f32(cv, x, y, begin, end, how);
+    through_f32(cv, cv->load_f32[from], x, y, begin, end, how);
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {

@@ -87,6 +87,31 @@ static void test_double_rounds_once(void **state) {
   assert_int_equal(h, 0x3c00);
 }
 
+/* 32-bit integers that float does not hold round to smaller types as their doubles do. */
+static void test_integers_round_once(void **state) {
+  (void)state;
+  enum { N = 4000 };
+  static const uint32_t to[] = {OX_BF16, OX_F16, OX_F8E4M3FN, OX_F8E5M2, OX_F8E8M0}, from[] = {OX_U32, OX_I32};
+  static uint32_t x[N];
+  static float odd[N];
+  static double exact[N];
+  static uint8_t want[2 * N], got[2 * N];
+  uint32_t seed = 9;
+  for (int i = 0; i < N; i++) {
+    uint32_t bit = 1u << (i % 32), tie = bit | bit >> 8 | bit >> 11 | bit >> 3;
+    x[i] = i % 5 == 0 ? test_random(&seed) : i % 5 == 1 ? tie + (uint32_t)(i % 3) - 1 : bit + (uint32_t)(i % 7) - 3;
+    if (i & 1) x[i] = 0 - x[i];
+  }
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t f = 0; f < OX_COUNT(from); f++)
+      for (size_t t = 0; t < OX_COUNT(to); t++) {
+        const ox_convert *cv = ox_convert_select(test_levels[l].have);
+        cv->load_odd[from[f]](x, 3, N - 3, odd), cv->load_f64[from[f]](x, 3, N - 3, exact);
+        cv->store_f32[to[t]](odd, got, 0, N - 3, NULL), cv->store_f64[to[t]](exact, want, 0, N - 3, NULL);
+        assert_memory_equal(got, want, (N - 3) * ox_dtype_bits(to[t]) / 8);
+      }
+}
+
 static void test_float_to_integer_is_total(void **state) {
   (void)state;
   for (size_t l = 0; level_next(&l); l++) {
@@ -182,6 +207,7 @@ int main(void) {
       cmocka_unit_test(test_small_floats_round_to_nearest),
       cmocka_unit_test(test_small_floats_out_of_range),
       cmocka_unit_test(test_double_rounds_once),
+      cmocka_unit_test(test_integers_round_once),
       cmocka_unit_test(test_float_to_integer_is_total),
       cmocka_unit_test(test_packed_types),
       cmocka_unit_test(test_six_bits),

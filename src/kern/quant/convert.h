@@ -39,6 +39,9 @@ typedef struct ox_convert {
   ox_load_f32_fn *load_f32[OX_DTYPE_COUNT];
   ox_load_f64_fn *load_f64[OX_DTYPE_COUNT];
   ox_load_i64_fn *load_i64[OX_DTYPE_COUNT];
+  /* 32-bit integers, rounded to odd where 24 bits do not hold them: rounding once more to a type of 16 bits or fewer is
+   * then as rounding once */
+  ox_load_f32_fn *load_odd[OX_DTYPE_COUNT];
   ox_store_f32_fn *store_f32[OX_DTYPE_COUNT];
   ox_store_f64_fn *store_f64[OX_DTYPE_COUNT];
   ox_store_i64_fn *store_i64[OX_DTYPE_COUNT];

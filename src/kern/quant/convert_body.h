@@ -31,6 +31,18 @@ INT_LOADS(i32, int32_t)
 INT_LOADS(u64, uint64_t)
 INT_LOADS(i64, int64_t)
 
+/* Of those that are |big| the low 8 bits go; if one of them was set, so is the lowest that stays. */
+#define ODD_LOADS(name, ctype, big)                                               \
+  static void load_odd_##name(const void *src, size_t at, size_t n, float *dst) { \
+    const ANYWHERE(ctype) *s = (const ANYWHERE(ctype) *)src + at;                 \
+    for (size_t i = 0; i < n; i++) {                                              \
+      uint32_t v = (uint32_t)s[i], odd = (v & ~255u) | (v & 255 ? 256u : 0);      \
+      dst[i] = (float)(ctype)((big) ? odd : v);                                   \
+    }                                                                             \
+  }
+ODD_LOADS(u32, uint32_t, v >> 24 != 0)
+ODD_LOADS(i32, int32_t, v + (1u << 24) >= 1u << 25)
+
 /* formats whose elements are converted to float one at a time */
 #define WIDE_LOADS(name, ctype, widen)                                             \
   static void load_f32_##name(const void *src, size_t at, size_t n, float *dst) {  \
@@ -262,6 +274,7 @@ const ox_convert CONVERT_NAME = {
     .load_f32 = {BY_DTYPE_INT(load_f32), BY_DTYPE_FLOAT(load_f32), LOAD_PACKED(load_f32)},
     .load_f64 = {BY_DTYPE_INT(load_f64), BY_DTYPE_FLOAT(load_f64), LOAD_PACKED(load_f64)},
     .load_i64 = {BY_DTYPE_INT(load_i64), LOAD_PACKED(load_i64)},
+    .load_odd = {[OX_U32] = load_odd_u32, [OX_I32] = load_odd_i32},
     .store_f32 = {BY_DTYPE_INT(store_f32), BY_DTYPE_FLOAT(store_f32), STORE_PACKED(store_f32)},
     .store_f64 = {BY_DTYPE_INT(store_f64), BY_DTYPE_FLOAT(store_f64), STORE_PACKED(store_f64)},
     .store_i64 = {BY_DTYPE_INT(store_i64), BY_DTYPE_FLOAT(store_i64), STORE_PACKED(store_i64)},
