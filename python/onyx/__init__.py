@@ -30,6 +30,8 @@ from ._onyx import (
     NoSuchFile,
     NotFound,
     NotImplemented,
+    OrtEpContextData,
+    OrtEpContextDataBuffer,
     RuntimeException,
     get_build_info,
     get_ep_devices,

@@ -5,7 +5,7 @@ import os
 
 from . import _onyx
 from .enums import GraphOptimizationLevel, OrtCompileApiFlags
-from .options import SessionOptions
+from .options import SessionOptions, _function
 
 
 class OrtExternalInitializerInfo:
@@ -50,9 +50,20 @@ class ModelCompiler:
         self._given = (sess_options, input_model_path_or_bytes, bool(embed_compiled_data_into_model),
                        external_initializers_file_path, int(external_initializers_size_threshold), int(flags),
                        int(graph_optimization_level), _by_tuple(get_initializer_location_func))
+        self._write = None
         path = input_model_path_or_bytes
         if not isinstance(path, bytes) and not os.path.exists(path):
             raise _onyx.NoSuchFile(f"[ONNXRuntimeError] : 3 : NO_SUCHFILE : {path} is not there")
+
+    def set_ep_context_data_write_func(self, write_func):
+        """Lets |write_func|(name, OrtEpContextData) store what providers keep beside the compiled model, instead of in files
+        of theirs. It may be called by several threads at once."""
+        _function("write_func", write_func)
+        self._write = write_func
+
+    def clear_ep_context_data_write_func(self):
+        """Forgets that function."""
+        self._write = None
 
     def compile_to_file(self, output_model_path=None):
         """Writes the model; without a name beside the input, as NAME_ctx.onnx."""
@@ -63,12 +74,12 @@ class ModelCompiler:
         folder = os.path.dirname(os.path.abspath(output_model_path))
         if not os.path.isdir(folder):
             raise ValueError(f"compile_to_file: the folder {folder} is not there")
-        _onyx._compile(*self._given, output_model_path)
+        _onyx._compile(*self._given, self._write, output_model_path)
 
     def compile_to_bytes(self):
         """The model as bytes."""
-        return _onyx._compile(*self._given, None)
+        return _onyx._compile(*self._given, self._write, None)
 
     def compile_to_stream(self, write_function):
         """Calls |write_function| with pieces of the model."""
-        _onyx._compile(*self._given, write_function)
+        _onyx._compile(*self._given, self._write, write_function)

@@ -4,6 +4,7 @@ them picklable."""
 
 import operator
 import os
+import sys
 
 from . import _onyx
 from .enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, OrtExecutionProviderDevicePolicy
@@ -82,6 +83,13 @@ def _set_own_threads(self, own):
         self._set("disable_per_session_threads", True)
     elif not self.use_per_session_threads:
         self._config("session.use_per_session_threads", "1")
+
+
+def _function(name, function):
+    if function is None:
+        raise RuntimeError(f"{name} must not be None")
+    if not callable(function):
+        raise TypeError(f"{name}: wanted a function, got {function!r}")
 
 
 def _config_key(key, longest):
@@ -197,6 +205,26 @@ class SessionOptions(_onyx.Options):
         """Lets |delegate|(devices, model's metadata, run time's metadata, most) choose: it returns a list of devices."""
         self._keep.append(delegate)
         self._delegate(delegate)
+
+    def set_ep_context_data_read_func(self, read_func, max_data_size):
+        """Lets |read_func|(name, OrtEpContextDataBuffer) supply what providers stored beside compiled models, while sessions
+        are made. It calls allocate(), with at most |max_data_size| bytes, and then write(). It may be called by several
+        threads at once."""
+        _function("read_func", read_func)
+        most = operator.index(max_data_size)
+        if not 0 <= most < 2**64:
+            raise TypeError(f"max_data_size: {most} is no number of bytes")
+        if most in (0, 2**64 - 1):
+            raise RuntimeError("max_data_size must be finite and greater than zero")
+        registration = (read_func, min(most, sys.maxsize))
+        self._context_reader(registration)
+        self._keep.append(registration)
+        self._calls.append(("set_ep_context_data_read_func", (read_func, max_data_size)))
+
+    def clear_ep_context_data_read_func(self):
+        """Forgets that function; sessions that exist keep it."""
+        self._context_reader(None)
+        self._calls.append(("clear_ep_context_data_read_func", ()))
 
     def has_providers(self):
         """Whether a provider was added."""

@@ -71,6 +71,7 @@ static OrtStatus *set_input(const OrtCompileApi *api, OrtModelCompilationOptions
 typedef struct wish {
   PyObject *model, *external;
   PyObject *locate; /* a function, or None */
+  PyObject *write;  /* a function that stores EPContext data, or None */
   PyObject *output; /* a path, a function that takes bytes, or None: the bytes are returned */
   int embed, level;
   Py_ssize_t threshold;
@@ -91,6 +92,8 @@ static OrtStatus *set_all(const OrtCompileApi *api, OrtModelCompilationOptions *
   }
   if (!status && w->locate != Py_None)
     status = api->ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc(o, locate, w->locate);
+  if (!status && w->write != Py_None)
+    status = api->ModelCompilationOptions_SetEpContextDataWriteFunc(o, px_context_write, w->write);
   if (status || PyErr_Occurred()) return status;
   if (w->output == Py_None) return api->ModelCompilationOptions_SetOutputModelBuffer(o, px_allocator(), bytes, n);
   if (PyCallable_Check(w->output)) return api->ModelCompilationOptions_SetOutputModelWriteFunc(o, write_to, w->output);
@@ -103,8 +106,8 @@ static OrtStatus *set_all(const OrtCompileApi *api, OrtModelCompilationOptions *
 static PyObject *compile_model(PyObject *module, PyObject *args) {
   PyObject *options;
   wish w;
-  if (!PyArg_ParseTuple(args, "O!OpOnIiOO", px_options_type, &options, &w.model, &w.embed, &w.external, &w.threshold,
-                        &w.flags, &w.level, &w.locate, &w.output))
+  if (!PyArg_ParseTuple(args, "O!OpOnIiOOO", px_options_type, &options, &w.model, &w.embed, &w.external, &w.threshold,
+                        &w.flags, &w.level, &w.locate, &w.write, &w.output))
     return NULL;
   const OrtCompileApi *api = ort->GetCompileApi();
   OrtModelCompilationOptions *o = NULL;
@@ -173,7 +176,7 @@ static PyMethodDef lora_methods[] = {{"Load", lora_load, METH_O, "(path): maps t
                                      {NULL, NULL, 0, NULL}};
 static PyMethodDef functions[] = {
     {"_compile", compile_model, METH_VARARGS,
-     "(options, model, embed, external file, its threshold, flags, level, locate, output): "
+     "(options, model, embed, external file, its threshold, flags, level, locate, write, output): "
      "bytes, or None if they went elsewhere"},
     {NULL, NULL, 0, NULL}};
 

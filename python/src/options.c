@@ -199,6 +199,7 @@ static PyMethodDef options_methods[] = {
     {"_provider", provider, METH_VARARGS, "(name, options): adds an execution provider."},
     {"_devices", px_options_add_devices, METH_VARARGS, "(devices, options): adds the provider of these devices."},
     {"_delegate", px_options_set_delegate, METH_O, "A function that chooses devices."},
+    {"_context_reader", px_options_context_reader, METH_O, "(function, most bytes) that finds EPContext data; or None."},
     {NULL, NULL, 0, NULL}};
 
 bool px_options_init(PyObject *module) {

@@ -165,9 +165,12 @@ bool px_device_init(PyObject *module);
 bool px_memory_info_init(PyObject *module);
 bool px_sparse_init(PyObject *module);
 bool px_compile_init(PyObject *module);
+bool px_ep_context_init(PyObject *module);
 const OrtMemoryInfo *px_memory_info_get(PyObject *object);
 PyObject *px_options_add_devices(PyObject *self, PyObject *args);
 PyObject *px_options_set_delegate(PyObject *self, PyObject *function);
+PyObject *px_options_context_reader(PyObject *self, PyObject *registration);
+OrtStatus *px_context_write(void *function, const char *name, const void *bytes, size_t n); /* OrtWriteNamedBufferFunc */
 PyObject *px_pairs_to_dict(const OrtKeyValuePairs *pairs);
 PyObject *px_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *px_dlpack_device(PyObject *self, PyObject *ignored);

@@ -29,7 +29,7 @@ JUNK = [None, True, 0, -1, 1 << 70, 2.5, "", "x", "z", "\\0", "\\ud800", b"", b"
         device.device, sparse, int, len, onyx.SessionOptions(), onyx.RunOptions(), onyx.LoraAdapter(), [value], [device],
         lambda *args: None]
 # one that takes an address would read it; forks and pools are for others
-SKIP = {"_from_pointer", "_set_main_thread", "_set_value_class", "_set_sparse_class", "set_pool_threads", "_delegate",
+SKIP = {"_from_pointer", "_set_main_thread", "_set_value_class", "_set_sparse_class", "set_pool_threads", "_delegate", "_context_reader",
         "unregister_execution_provider_library", "set_default_logger_severity", "_open"}
 
 def fresh():

@@ -118,12 +118,36 @@ static OrtStatus *add_text_attr(OrtOpAttr **attrs, size_t *n, const char *name, 
   return api->CreateOpAttr(name, text, (int)strlen(text), ORT_OP_ATTR_STRING, &attrs[(*n)++]);
 }
 
-static OrtStatus *make_context(const program *p, const OrtNode *fused, OrtNode **out) {
+/* The client keeps |text|. */
+static OrtStatus *store(const OrtEpContextConfig *config, const char *name, const char *text) {
+  OrtWriteNamedBufferFunc write;
+  void *state;
+  TRY(ep_api->EpContextConfigGetEpContextDataWriteFunc(config, &write, &state));
+  return write != NULL ? write(state, name, text, strlen(text))
+                       : api->CreateStatus(ORT_EP_FAIL, "nobody keeps the data");
+}
+
+static OrtStatus *find(const OrtEpContextConfig *config, const char *name, char *text, size_t room, size_t *out_n) {
+  OrtReadNamedBufferFunc read;
+  OrtAllocator *allocator;
+  void *state, *bytes = NULL;
+  TRY(ep_api->EpContextConfigGetEpContextDataReadFunc(config, &read, &state));
+  if (read == NULL) return api->CreateStatus(ORT_EP_FAIL, "nobody has the data");
+  TRY(api->GetAllocatorWithDefaultOptions(&allocator));
+  TRY(read(state, name, allocator, &bytes, out_n));
+  if (*out_n >= room) *out_n = room - 1;
+  memcpy(text, bytes, *out_n);
+  allocator->Free(allocator, bytes);
+  return NULL;
+}
+
+static OrtStatus *make_context(const program *p, const OrtNode *fused, const OrtEpContextConfig *config,
+                               OrtNode **out) {
   const OrtModelEditorApi *editor = api->GetModelEditorApi();
   const char *in[MOST], *outs[MOST], *name = "";
   char text[2048] = "";
   OrtOpAttr *attrs[8];
-  const int64_t one = 1;
+  const int64_t one = 1, embed = config == NULL;
   size_t n = 0;
   for (size_t i = 0; i < p->n_steps; i++) {
     const step *s = &p->steps[i];
@@ -135,8 +159,9 @@ static OrtStatus *make_context(const program *p, const OrtNode *fused, OrtNode *
   for (size_t i = 0; i < p->n_out; i++) outs[i] = name_of(p, p->out[i]);
   TRY(api->Node_GetName(fused, &name));
   TRY(api->CreateOpAttr("main_context", &one, 1, ORT_OP_ATTR_INT, &attrs[n++]));
-  TRY(api->CreateOpAttr("embed_mode", &one, 1, ORT_OP_ATTR_INT, &attrs[n++]));
-  TRY(add_text_attr(attrs, &n, "ep_cache_context", text));
+  TRY(api->CreateOpAttr("embed_mode", &embed, 1, ORT_OP_ATTR_INT, &attrs[n++]));
+  if (config != NULL) TRY(store(config, name, text));
+  TRY(add_text_attr(attrs, &n, "ep_cache_context", config != NULL ? name : text));
   TRY(add_text_attr(attrs, &n, "source", "FakeCompile"));
   TRY(add_text_attr(attrs, &n, "partition_name", name));
   return editor->CreateNode("EPContext", "com.microsoft", name, in, p->n_in, outs, p->n_out, attrs, n, out);
@@ -149,13 +174,22 @@ static int value_named(program *p, const char *name) {
   return (int)p->n_values++;
 }
 
-static OrtStatus *read_context(program *p, const OrtNode *node) {
+static OrtStatus *read_context(program *p, const OrtNode *node, const OrtEpContextConfig *config) {
   const OrtOpAttr *attr = NULL;
-  char text[2048] = "", a[64], b[64], out[64], op;
+  int64_t embed = 1;
+  char text[2048] = "", name[256], a[64], b[64], out[64], op;
   size_t n = 0;
   int used;
   TRY(api->Node_GetAttributeByName(node, "ep_cache_context", &attr));
   TRY(api->ReadOpAttr(attr, ORT_OP_ATTR_STRING, text, sizeof text, &n));
+  TRY(api->Node_GetAttributeByName(node, "embed_mode", &attr));
+  TRY(api->ReadOpAttr(attr, ORT_OP_ATTR_INT, &embed, sizeof embed, &n));
+  if (!embed) {
+    if (config == NULL) return api->CreateStatus(ORT_EP_FAIL, "the data lies outside of the model");
+    snprintf(name, sizeof name, "%s", text);
+    memset(text, 0, sizeof text);
+    TRY(find(config, name, text, sizeof text, &n));
+  }
   for (const char *at = text; sscanf(at, "%c %63s %63s %63[^;];%n", &op, a, b, out, &used) == 4; at += used) {
     step *s = &p->steps[p->n_steps++];
     *s = (step){op, {value_named(p, a), strcmp(b, "-") == 0 ? -1 : value_named(p, b)}, value_named(p, out)};
@@ -224,12 +258,14 @@ static OrtStatus *note(const OrtGraph *graph, const OrtNode *fused, const progra
   return NULL;
 }
 
-static OrtStatus *compile_one(const OrtGraph *graph, const OrtNode *fused, program *p) {
+static OrtStatus *compile_one(const OrtGraph *graph, const OrtNode *fused, const OrtEpContextConfig *config,
+                              program *p) {
   const OrtNode *nodes[MOST];
   size_t n = 0;
   TRY(api->Graph_GetNumNodes(graph, &n));
   TRY(api->Graph_GetNodes(graph, nodes, n));
-  for (size_t i = 0; i < n; i++) TRY(fake_is_context(nodes[i]) ? read_context(p, nodes[i]) : add_node(p, nodes[i]));
+  for (size_t i = 0; i < n; i++)
+    TRY(fake_is_context(nodes[i]) ? read_context(p, nodes[i], config) : add_node(p, nodes[i]));
   TRY(add_constants(p, graph));
   TRY(add_ends(p, fused));
   return note(graph, fused, p);
@@ -237,15 +273,15 @@ static OrtStatus *compile_one(const OrtGraph *graph, const OrtNode *fused, progr
 
 OrtStatus *fake_compile(OrtEp *ep, const OrtGraph **graphs, const OrtNode **nodes, size_t n, OrtNodeComputeInfo **out,
                         OrtNode **context_nodes) {
-  (void)ep;
+  const OrtEpContextConfig *config = ((const fake_ep *)ep)->context;
   TRY(fake_call("Compile"));
   for (size_t i = 0; i < n; i++) {
     program *p = calloc(1, sizeof *p);
     p->base = (OrtNodeComputeInfo){27, create_state, compute, release_state};
     fake_ep_state()->programs++;
     out[i] = &p->base;
-    TRY(compile_one(graphs[i], nodes[i], p));
-    if (fake_ep_state()->context) TRY(make_context(p, nodes[i], &context_nodes[i]));
+    TRY(compile_one(graphs[i], nodes[i], config, p));
+    if (fake_ep_state()->context) TRY(make_context(p, nodes[i], config, &context_nodes[i]));
   }
   return NULL;
 }

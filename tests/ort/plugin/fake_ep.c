@@ -15,6 +15,7 @@ const OrtApi *api;
 const OrtEpApi *ep_api;
 
 EXPORT fake_state *fake_ep_state(void) { return &state; }
+EXPORT void fake_ep_context(bool make, bool outside) { state.context = make, state.outside = outside; }
 
 OrtStatus *fake_call(const char *name) {
   if (state.fail == NULL || strcmp(state.fail, name) != 0) return NULL;
@@ -261,7 +262,7 @@ static OrtStatus *create_ep(OrtEpFactory *base, const OrtHardwareDevice *const *
                             const OrtKeyValuePairs *const *metadata, size_t n, const OrtSessionOptions *options,
                             const OrtLogger *logger, OrtEp **out) {
   fake_factory *f = (fake_factory *)base;
-  (void)options, (void)devices, (void)logger;
+  (void)devices, (void)logger;
   TRY(fake_call("CreateEp"));
   if (n != 1 || strcmp(api->GetKeyValue(metadata[0], "colour"), "blue") != 0)
     return api->CreateStatus(ORT_EP_FAIL, "CreateEp: other devices than asked for");
@@ -277,6 +278,7 @@ static OrtStatus *create_ep(OrtEpFactory *base, const OrtHardwareDevice *const *
                     .GetCompiledModelCompatibilityInfo = compatibility_of,
                     .CreateProfiler = create_profiler,
                     .OnSessionInitializationEnd = on_ready};
+  if (state.outside) TRY(ep_api->SessionOptionsGetEpContextConfig(options, &e->context));
   state.eps++;
   if (f->kind == FAKE_COMPILE)
     e->base.Compile = fake_compile, e->base.ReleaseNodeComputeInfos = fake_release_infos;
@@ -291,6 +293,7 @@ static void release_ep(OrtEpFactory *f, OrtEp *ep) {
   (void)f;
   state.eps--;
   ep_api->ReleaseKernelRegistry(e->registry);
+  if (e->context != NULL) ep_api->ReleaseEpContextConfig(e->context);
   free(e);
 }
 

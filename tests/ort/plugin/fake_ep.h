@@ -13,6 +13,7 @@ typedef struct fake_state {
   bool drop_constants;
   bool serial;
   bool context; /* Compile makes nodes EPContext */
+  bool outside; /* their data goes to the client's function, by the part's name */
   bool virtual_allowed;
   atomic_int factories, eps, kernels, programs, states, allocators, transfers, streams, events; /* alive */
   atomic_int allocations; /* alive, of the device */
@@ -24,5 +25,6 @@ typedef struct fake_state {
 } fake_state;
 
 fake_state *fake_ep_state(void);
+void fake_ep_context(bool make, bool outside); /* for tests in another language */
 
 #endif

@@ -16,6 +16,7 @@ typedef struct fake_ep {
   fake_kind kind;
   OrtKernelRegistry *registry;
   const OrtMemoryInfo *memory;
+  OrtEpContextConfig *context; /* NULL: data lies in the model */
 } fake_ep;
 
 extern const OrtApi *api;
