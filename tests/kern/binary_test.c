@@ -193,6 +193,11 @@ static const struct {
     {3, 0, {2, 3, 4}, {0}},
     {4, 3, {2, 3, 4, 5}, {1, 4, 5}},
     {2, 2, {0, 4}, {1, 4}},
+    {2, 2, {5, 1}, {1, 16}},
+    {2, 2, {1, 17}, {5, 1}},
+    {3, 3, {3, 1, 5}, {1, 4, 5}},
+    {3, 3, {2, 7, 1}, {2, 1, 9}},
+    {4, 4, {2, 3, 1, 6}, {1, 3, 4, 1}},
 };
 
 static int64_t source(const ox_shape *s, const ox_shape *out, int64_t i) {
@@ -204,6 +209,24 @@ static int64_t source(const ox_shape *s, const ox_shape *out, int64_t i) {
     off += s->dim[k] == 1 ? 0 : at * step, step *= s->dim[k];
   }
   return off;
+}
+
+/* Operand |k| for outputs [begin, end), elements of all sizes; what follows them stays. */
+static void check_gather(const ox_bcast *bc, int k, const ox_shape *s, const ox_shape *out, int64_t begin,
+                         int64_t end) {
+  enum { N = 400 };
+  static union {
+    uint64_t aligned;
+    uint8_t bytes[N * 16];
+  } from, got;
+  for (size_t i = 0; i < sizeof from.bytes; i++) from.bytes[i] = (uint8_t)(i * 31 + i / 251);
+  for (size_t size = 1; size <= 16; size *= 2) {
+    memset(&got, 0xa5, sizeof got);
+    ox_bcast_gather(bc, k, from.bytes, size, begin, end - begin, got.bytes);
+    for (int64_t i = begin; i < end; i++)
+      assert_memory_equal(got.bytes + (size_t)(i - begin) * size, from.bytes + (size_t)source(s, out, i) * size, size);
+    assert_int_equal(got.bytes[(size_t)(end - begin) * size], 0xa5);
+  }
 }
 
 static void test_broadcast_runs_and_gathers(void **state) {
@@ -219,8 +242,6 @@ static void test_broadcast_runs_and_gathers(void **state) {
     }
     ox_bcast bc;
     ox_bcast_init(&bc, &out, 2, (const ox_shape *[]){&a, &b});
-    int32_t ids[400], got[400];
-    for (int i = 0; i < 400; i++) ids[i] = i;
     for (int64_t begin = 0; begin <= bc.count; begin += 3) {
       int64_t end = begin + 11 < bc.count ? begin + 11 : bc.count, at = begin;
       ox_bcast_run r;
@@ -232,8 +253,10 @@ static void test_broadcast_runs_and_gathers(void **state) {
         }
       assert_int_equal(at, begin < end ? end : begin);
       if (begin >= end) continue;
-      ox_bcast_gather(&bc, 1, ids, sizeof *ids, begin, end - begin, got);
-      for (int64_t i = begin; i < end; i++) assert_int_equal(got[i - begin], source(&b, &out, i));
+      for (int k = 0; k < 2; k++) {
+        check_gather(&bc, k, k ? &b : &a, &out, begin, end);
+        check_gather(&bc, k, k ? &b : &a, &out, begin, bc.count);
+      }
     }
   }
 }

@@ -106,29 +106,72 @@ static void move(const void *src, size_t size, int64_t n, void *dst) {
   }
 }
 
+/* |rows| rows of |n| equal elements each, whose values are |stride| elements apart. Short rows are written 16 bytes at
+ * a time, the last time possibly over bytes that were written before. */
+#define FILL_ROWS(bytes, type)                                                       \
+  case bytes:                                                                        \
+    for (; rows > 0; rows--, from += stride * (bytes), out += row) {                 \
+      type v = *(const type *)from, many[16 / (bytes)];                              \
+      for (int i = 0; i < 16 / (bytes); i++) many[i] = v;                            \
+      for (size_t i = 0; i + 16 <= row; i += 16) memcpy(out + i, many, sizeof many); \
+      memcpy(out + row - 16, many, sizeof many);                                     \
+    }                                                                                \
+    break;
+
+static void fill_rows(const char *from, size_t size, int64_t stride, int64_t rows, int64_t n, char *out) {
+  size_t row = (size_t)n * size;
+  switch (row < 16 ? 0 : size) {
+    FILL_ROWS(1, uint8_t)
+    FILL_ROWS(2, uint16_t)
+    FILL_ROWS(4, uint32_t)
+    FILL_ROWS(8, uint64_t)
+    default:
+      for (; rows > 0; rows--, from += stride * (int64_t)size, out += row) fill(from, size, n, out);
+  }
+}
+
+/* |rows| copies of one row: what is there already is doubled. */
+static void repeat_row(const char *from, size_t size, int64_t rows, int64_t n, char *out) {
+  size_t done = (size_t)n * size, all = (size_t)rows * done;
+  move(from, size, n, out);
+  for (size_t part; done < all; done += part) {
+    part = OX_MIN(done, all - done);
+    memcpy(out + done, out, part);
+  }
+}
+
+static void move_rows(const char *from, size_t size, int64_t stride, int64_t rows, int64_t n, char *out) {
+  if (stride == n) n *= rows, rows = 1;
+  for (; rows > 0; rows--, from += stride * (int64_t)size, out += (size_t)n * size) move(from, size, n, out);
+}
+
 void ox_bcast_gather(const ox_bcast *b, int k, const void *src, size_t size, int64_t at, int64_t n, void *dst) {
   int last = b->rank - 1;
-  int64_t index[OX_MAX_RANK], off = 0, rest = at;
+  int64_t index[OX_MAX_RANK], off = 0, rest = at, row = b->dim[last];
   for (int d = last; d >= 0; d--) {
     index[d] = rest % b->dim[d], rest /= b->dim[d];
     off += index[d] * b->stride[k][d];
   }
   bool moves = b->stride[k][last] != 0;
+  int64_t stride = last > 0 ? b->stride[k][last - 1] : 0;
   char *out = dst;
   while (n > 0) {
-    int64_t run = OX_MIN(b->dim[last] - index[last], n);
     const char *from = (const char *)src + (size_t)off * size;
-    if (moves)
-      move(from, size, run, out);
+    int64_t run = OX_MIN(row - index[last], n), rows = 1;
+    if (last > 0 && run == row) rows = OX_MIN(n / row, b->dim[last - 1] - index[last - 1]); /* whole ones */
+    if (!moves)
+      fill_rows(from, size, stride, rows, run, out);
+    else if (stride == 0)
+      repeat_row(from, size, rows, run, out);
     else
-      fill(from, size, run, out);
-    out += (size_t)run * size, n -= run;
-    off += (b->dim[last] - index[last]) * b->stride[k][last];
-    index[last] = 0, off -= b->dim[last] * b->stride[k][last];
-    for (int d = last - 1; d >= 0; d--) {
-      off += b->stride[k][d];
-      if (++index[d] < b->dim[d]) break;
-      off -= b->dim[d] * b->stride[k][d], index[d] = 0;
+      move_rows(from, size, stride, rows, run, out);
+    out += (size_t)(rows * run) * size, n -= rows * run;
+    if (last == 0) break; /* there is but one row */
+    off += rows * stride - (moves ? index[last] : 0);
+    index[last] = 0, index[last - 1] += rows;
+    for (int d = last - 1; d > 0 && index[d] == b->dim[d]; d--) {
+      off += b->stride[k][d - 1] - b->dim[d] * b->stride[k][d];
+      index[d] = 0, index[d - 1]++;
     }
   }
 }
