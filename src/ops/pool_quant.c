@@ -83,7 +83,7 @@ static ox_status *plan_mean_rows(ox_kernel_ctx *c, const qpool_prep *p) {
   if (!ox_add_ok((size_t)p->pool.in[a], (size_t)p->pool.out[a], &wide) ||
       !ox_mul_ok(wide, sizeof(int32_t) * (size_t)(p->last ? p->channels : 1), &bytes))
     return ox_fail(OX_LIMIT, "pool: too large");
-  return ox_ctx_plan(c, p->out_n ? p->batch * (p->last ? rows_of(p) : p->channels) : 0, bytes);
+  return ox_ctx_plan(c, p->out_n && p->channels ? p->batch * (p->last ? rows_of(p) : p->channels) : 0, bytes);
 }
 
 static ox_status *prepare(ox_kernel_ctx *c, kind k) {
@@ -112,7 +112,7 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   if (p->rows) {
     if (!ox_mul_ok((size_t)p->pool.in[w.axes - 1], (size_t)p->channels, &bytes))
       return ox_fail(OX_LIMIT, "pool: too large");
-    return ox_ctx_plan(c, p->out_n ? p->batch * rows_of(p) : 0, bytes);
+    return ox_ctx_plan(c, p->out_n && p->channels ? p->batch * rows_of(p) : 0, bytes);
   }
   p->rows = k == Q_AVERAGE && ox_mean_pool_fits(&p->pool);
   if (p->rows) return plan_mean_rows(c, p);

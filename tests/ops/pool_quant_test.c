@@ -100,7 +100,27 @@ static void test_windows(void **state) {
     for (int how = 0; how < 8; how++) check_windows(axes, how & 1, how & 2, how & 4);
 }
 
+/* No channels: no scratch and no output to touch. */
+static void test_no_channels(void **state) {
+  (void)state;
+  float scale = 1;
+  uint8_t zero = 0;
+  for (int last = 0; last < 2; last++) {
+    one_node n;
+    one_node_init(&n, "com.microsoft", "QLinearAveragePool", 1, 1);
+    one_node_ints(&n, "kernel_shape", 2, (const int64_t[]){2, 2}), one_node_int(&n, "channels_last", last);
+    one_node_input(&n, OX_U8, 4, last ? (const int64_t[]){2, 5, 5, 0} : (const int64_t[]){2, 0, 5, 5}, &zero);
+    one_node_input(&n, OX_F32, 0, NULL, &scale), one_node_input(&n, OX_U8, 0, NULL, &zero);
+    one_node_input(&n, OX_F32, 0, NULL, &scale), one_node_input(&n, OX_U8, 0, NULL, &zero);
+    CHECK_OK(one_node_run(&n));
+    assert_int_equal(n.out[0].shape.dim[1], last ? 4 : 0);
+    assert_int_equal(n.out[0].bytes, 0);
+    one_node_deinit(&n);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_means), cmocka_unit_test(test_windows)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_means), cmocka_unit_test(test_windows),
+                                     cmocka_unit_test(test_no_channels)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
