@@ -149,7 +149,7 @@ struct ox_model {
   uint32_t n_props;
   ox_function *functions;
   uint32_t n_functions;
-  const char **symbols;  /* name of symbol -2 - i; ox_model_symbol interns */
+  const char **symbols;  /* name of symbol -2 - i, NULL if it has none; ox_model_symbol interns */
   uint32_t n_symbols, cap_symbols;
   ox_map symbol_ids;
   ox_map interned; /* operator and domain names: equal strings are one pointer */
@@ -177,6 +177,8 @@ OX_NODISCARD ox_status *ox_model_set_opset(ox_model *m, const char *domain, int6
 const char *ox_model_intern(ox_model *m, const char *s);
 /* The dimension (< -1) that stands for the symbol |name|. Error: OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_model_symbol(ox_model *m, const char *name, int64_t *out_dim);
+/* One without a name, for a dimension that is not known but equals others. Error: OUT_OF_MEMORY. */
+OX_NODISCARD ox_status *ox_model_symbol_new(ox_model *m, int64_t *out_dim);
 /* The name behind a symbolic dimension, or NULL. */
 const char *ox_model_symbol_name(const ox_model *m, int64_t dim);
 /* "[batch,3,?]" into |buf| of OX_MODEL_SHAPE_TEXT bytes, cut off where it is longer; returns |buf|. */

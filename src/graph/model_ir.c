@@ -99,6 +99,13 @@ ox_status *ox_model_symbol(ox_model *m, const char *name, int64_t *out_dim) {
   return NULL;
 }
 
+ox_status *ox_model_symbol_new(ox_model *m, int64_t *out_dim) {
+  if (!ox_grow32(m->alloc, (void **)&m->symbols, &m->cap_symbols, m->n_symbols, sizeof *m->symbols)) return ox_oom();
+  m->symbols[m->n_symbols] = NULL;
+  *out_dim = FIRST_SYMBOL - (int64_t)m->n_symbols++;
+  return NULL;
+}
+
 const char *ox_model_symbol_name(const ox_model *m, int64_t dim) {
   if (dim > FIRST_SYMBOL) return NULL;
   uint64_t id = (uint64_t)FIRST_SYMBOL - (uint64_t)dim; /* well defined for INT64_MIN, too */

@@ -19,9 +19,9 @@ typedef struct scope {
 typedef struct work {
   const ox_opt_options *o;
   ox_arena keep, scratch; /* contents; one node's arrays */
-  uint32_t *n_made; /* constants that were made of what is known; NULL: none is to be made */
-  uint16_t owner;   /* of |owner|'s nodes; OX_NO_OWNER: of all */
-  bool lenient; /* inside a branch that may never run: what does not fit is left unknown */
+  uint32_t *n_made;       /* constants that were made of what is known; NULL: none is to be made */
+  uint16_t owner;         /* of |owner|'s nodes; OX_NO_OWNER: of all */
+  bool lenient;           /* inside a branch that may never run: what does not fit is left unknown */
 } work;
 
 /* One node's view. */
@@ -85,13 +85,22 @@ static ox_status *contradiction(const work *w, const ox_graph_value *v, const ox
   return NULL;
 }
 
+/* Dimensions that nobody knows become symbols, so that what is computed from the value can be known to have the same.
+ * Not those in bodies: what a body computes in one iteration may differ in the next. */
+static ox_status *name_dims(ox_graph *g, ox_type *t) {
+  if (g->parent || t->kind != OX_TENSOR) return NULL;
+  for (int i = 0; i < t->shape.rank; i++)
+    if (t->shape.dim[i] == -1) OX_TRY(ox_model_symbol_new(g->model, &t->shape.dim[i]));
+  return NULL;
+}
+
 /* Gives the value what inference found; what was declared fills the gaps. */
 static ox_status *settle(const work *w, ox_graph *g, ox_id id, ox_type t) {
   ox_graph_value *v = &g->values[id];
   if (type_unknown(&t)) return NULL;
   if (type_unknown(&v->type)) {
     v->type = t;
-    return NULL;
+    return name_dims(g, &v->type);
   }
   if (v->type.kind != t.kind) {
     if (t.optional || v->type.optional) return NULL; /* a full optional is its content */
@@ -103,7 +112,7 @@ static ox_status *settle(const work *w, ox_graph *g, ox_id id, ox_type t) {
   if (v->is_output) t.optional = v->type.optional; /* as the caller was promised, who reads and writes it as such */
   if (!merge_shape(&t.shape, &v->type.shape, v->is_output)) OX_TRY(contradiction(w, v, &t));
   v->type = t;
-  return NULL;
+  return name_dims(g, &v->type);
 }
 
 /* ---- one node ---- */

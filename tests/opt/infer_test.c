@@ -106,7 +106,7 @@ static void test_branches(void **state) {
   bg_output(branch(g, bad, "then_branch", (const char *[]){"p = Add(four, five)"}, 1), "p");
   bg_output(branch(g, bad, "else_branch", (const char *[]){"p = Neg(five)"}, 1), "p");
   CHECK_OK(ox_infer_graph(g, NULL, false));
-  assert_string_equal(bg_shape(g, "y", buf), "[?,?]");
+  assert_string_equal(bg_shape(g, "y", buf), "[s1,s2]"); /* not known, and not the same */
   assert_int_equal(g->values[ox_graph_find(g, "y")].type.dtype, OX_F32);
   ox_model_destroy(m);
 }
@@ -126,12 +126,31 @@ static void test_loops(void **state) {
   assert_int_equal(b->values[ox_graph_find(b, "s2")].type.dtype, OX_F32);
   assert_int_equal(b->values[ox_graph_find(b, "i")].type.dtype, OX_I64);
   assert_string_equal(bg_shape(g, "y", buf), "[...]");
-  assert_string_equal(bg_shape(g, "rows", buf), "[?,2,3]");
+  assert_string_equal(bg_shape(g, "rows", buf), "[s0,2,3]");
+  ox_model_destroy(m);
+}
+
+/* What nobody knows is a symbol without a name: equal where it follows, another one for each value that makes it. */
+static void test_unknown_dimensions_become_symbols(void **state) {
+  (void)state;
+  ox_model *m = bg_model(13);
+  ox_graph *g = m->graph;
+  bg_input(g, "x", OX_F32, "2,N"), bg_input(g, "z", OX_F32, "2,N");
+  bg_node(g, "i = NonZero(x)"), bg_node(g, "k = NonZero(z)");
+  bg_node(g, "j = Neg(i)"), bg_node(g, "a = Add(i, j)"), bg_node(g, "b = Add(i, k)");
+  CHECK_OK(ox_infer_graph(g, NULL, false));
+  CHECK_OK(ox_infer_graph(g, NULL, false)); /* and stays it */
+  assert_string_equal(bg_shape(g, "i", buf), "[2,s1]");
+  assert_string_equal(bg_shape(g, "k", buf), "[2,s2]");
+  assert_string_equal(bg_shape(g, "a", buf), "[2,s1]");
+  assert_string_equal(bg_shape(g, "b", buf), "[2,s3]");
+  assert_null(ox_model_symbol_name(m, g->values[ox_graph_find(g, "i")].type.shape.dim[1]));
   ox_model_destroy(m);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_unknown_dimensions_become_symbols),
       cmocka_unit_test(test_symbols_travel_through_reshape),
       cmocka_unit_test(test_known_shapes_become_constants),
       cmocka_unit_test(test_declarations_fill_gaps),

@@ -70,7 +70,11 @@ ox_status *ox_spatial_output(const ox_spatial_attrs *s, int a, int64_t in, int64
   int64_t stride = s->stride[a], span = (s->kernel[a] - 1) * s->dilation[a] + 1;
   *lo = s->pad_lo[a], *hi = s->pad_hi[a], *out = -1;
   if (s->auto_pad != OX_PAD_NOTSET) *lo = *hi = 0;
-  if (in < 0) return NULL;
+  if (in < 0) { /* a symbol stays what it is if each position has its output */
+    bool same = s->auto_pad == OX_PAD_SAME_UPPER || s->auto_pad == OX_PAD_SAME_LOWER || *lo + *hi == span - 1;
+    if (stride == 1 && same) *out = in;
+    return NULL;
+  }
   if (in > (int64_t)1 << 56) return ox_fail(OX_LIMIT, "spatial axis %d of %lld is too long", a, (long long)in);
   if (s->auto_pad == OX_PAD_SAME_UPPER || s->auto_pad == OX_PAD_SAME_LOWER) {
     *out = OX_CEIL_DIV(in, stride);

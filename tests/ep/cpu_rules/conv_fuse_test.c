@@ -22,6 +22,14 @@ static const rg_row rows[] = {
      "conv-add", "FusedConv", 1e-6},
     {G "(float[1, 2, 3, 5] x, float[1, 4, 1, 4] z) => (float[1, 4, 3, 4] y) <" W "> { " CONV "y = Add (z, h) }",
      "!conv-add", "Conv Add", 1e-6},
+    /* as long as the input, or as what is not known: equal symbols; two symbols need not be equal */
+    {G "(float[1, 2, h, 5] x, float[1, 4, h, 4] z) => (float[1, 4, h, 4] y) <" W "> { " CONV "y = Add (z, h) }",
+     "conv-add", "FusedConv", 1e-6},
+    {G "(float[1, 2, h, 5] x) => (float[1, 4, g, 5] y) <" W "> { c = Concat <axis = 2> (x, x) "
+       "z = Concat <axis = 1> (c, c) h = Conv <group = 2, pads = [0, 1, 0, 0]> (c, w) i = Relu (z) y = Add (i, h) }",
+     "conv-add", "Concat Concat Relu FusedConv", 1e-6},
+    {G "(float[1, 2, h, 5] x, float[1, 4, g, 4] z) => (float[1, 4, h, 4] y) <" W "> { " CONV "y = Add (z, h) }",
+     "!conv-add", "Conv Add", 1e-6},
     {G "(float[1, 2, 3, 5] x, float[1, 4, 3, 4] z) => (float[1, 4, 3, 4] y) <" W "> { " CONV
        "i = Relu (h) y = Add (z, i) }",
      "!conv-add", "FusedConv Add", 1e-6},
