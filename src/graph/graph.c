@@ -107,6 +107,19 @@ ox_status *ox_graph_add_output(ox_graph *g, ox_id v) {
   return NULL;
 }
 
+ox_status *ox_graph_make_const(ox_graph *g, ox_id v, const ox_tensor *t) {
+  ox_tensor *copy = ox_arena_copy(&g->model->arena, t, sizeof *t);
+  if (!copy) return ox_oom();
+  ox_graph_value *value = &g->values[v];
+  if (value->producer != OX_NONE) {
+    g->nodes[value->producer].out[value->producer_slot] = OX_NONE;
+    value->producer = OX_NONE;
+  }
+  value->init = copy;
+  value->type = (ox_type){.kind = t->kind, .dtype = t->dtype, .shape = t->shape};
+  return NULL;
+}
+
 ox_status *ox_graph_add_const(ox_graph *g, const char *name, const ox_tensor *t, ox_id *out_value) {
   OX_TRY(ox_graph_add_value(g, name, out_value));
   return ox_graph_make_const(g, *out_value, t);

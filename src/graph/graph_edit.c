@@ -15,19 +15,6 @@ void ox_graph_drop_value(ox_graph *g, ox_id v) {
   value->outer = OX_NONE, value->init = NULL, value->made = NULL, value->dead = true;
 }
 
-ox_status *ox_graph_make_const(ox_graph *g, ox_id v, const ox_tensor *t) {
-  ox_tensor *copy = ox_arena_copy(&g->model->arena, t, sizeof *t);
-  if (!copy) return ox_oom();
-  ox_graph_value *value = &g->values[v];
-  if (value->producer != OX_NONE) {
-    g->nodes[value->producer].out[value->producer_slot] = OX_NONE;
-    value->producer = OX_NONE;
-  }
-  value->init = copy;
-  value->type = (ox_type){.kind = t->kind, .dtype = t->dtype, .shape = t->shape};
-  return NULL;
-}
-
 /* Gives |v| the name |name| (arena memory), which no value of |g| may have. */
 static ox_status *put_name(ox_graph *g, ox_id v, const char *name) {
   if (!ox_map_put(&g->by_name, name, v)) return ox_oom();

@@ -2,7 +2,8 @@
  * kern/blocks/bconv.h - float32 convolution between tensors in blocks of channels (docs/blocks.md).
  *
  * A form is one algorithm for a convolution: direct, depthwise, Winograd ... The forms are a table (bconv_forms.c). The
- * caller asks for the cheapest one that supports the task, lets it pack the weights, plans for a shape and runs tiles.
+ * caller asks for the fastest that supports the task (bconv_choose.c), lets it pack the weights, plans for a shape and
+ * runs tiles.
  * A form's results and tiles depend on the task alone, never on the number of threads. */
 #ifndef OX_KERN_BLOCKS_BCONV_H
 #define OX_KERN_BLOCKS_BCONV_H
@@ -27,8 +28,8 @@ typedef struct ox_bconv_task {
   ox_tune *tune;  /* measured choices; NULL: the cost estimates decide */
 } ox_bconv_task;
 
-/* The bounds that apply a Relu or Clip, else infinities. True: |act| is another activation, to be applied afterwards.
- */
+/* The bounds that apply a Relu or Clip, else infinities. True: |act| is another activation, to be applied
+ * afterwards. */
 static inline bool ox_bconv_clamp(const ox_act *act, float *lo, float *hi) {
   *lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
   *hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
@@ -64,8 +65,8 @@ struct ox_bconv_form {
    * inputs. Only if |scales| returns true; NULL: not supported. */
   bool (*scales)(const ox_bconv_task *t);
   void (*scale)(const ox_bconv_task *t, float *to, const float *from, const float *scale, int64_t u0, int64_t u1);
-  int64_t (*n_sums)(
-      const ox_bconv_plan *p); /* sums that a run writes for each plane of Y to ox_conv_args.sums; NULL: none */
+  /* Sums that a run writes for each plane of Y to ox_conv_args.sums; NULL: none. */
+  int64_t (*n_sums)(const ox_bconv_plan *p);
   /* Fills |p|, plan_bytes of zeros but for p->task and p->form. False: a size overflows. */
   bool (*plan)(ox_bconv_plan *p);
   /* Tiles [begin, end) of a stage. a->w is packed, a->z in blocks like y, or y itself; bias has groups * oc elements,

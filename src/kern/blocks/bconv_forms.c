@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/bconv_forms.c - the forms of convolution between tensors in blocks: every file form_*.c of this folder is
  * one. */
-#include <math.h>
-
 #include "kern/blocks/bconv.h"
 
 #define OX_BCONV_FORMS(stem) extern const ox_bconv_form ox_bconv_##stem;
@@ -18,15 +16,4 @@ static const ox_bconv_form *const forms[] = {
 const ox_bconv_form *const *ox_bconv_forms(size_t *out_n) {
   *out_n = OX_COUNT(forms);
   return forms;
-}
-
-const ox_bconv_form *ox_bconv_choose(const ox_bconv_task *t) {
-  const ox_bconv_form *best = t->tune ? ox_bconv_measured(t) : NULL;
-  double least = INFINITY;
-  if (best) return best;
-  for (size_t i = 0; i < OX_COUNT(forms); i++) {
-    double ns = forms[i]->cost_ns(t);
-    if (ns < least) best = forms[i], least = ns;
-  }
-  return best;
 }

@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onnx/proto/graph_read.c - GraphProto: one pass per kind of field, in the order that name resolution needs. */
-#include <string.h>
-
 #include "onnx/proto/onnx_fields.h"
 #include "onnx/proto/reader.h"
-
-ox_status *ox_read_name(ox_arena *arena, ox_str s, const char **out_name) {
-  *out_name = "";
-  if (!s.n) return NULL;
-  if (memchr(s.p, 0, s.n))
-    return ox_fail(OX_INVALID_MODEL, "a name contains a NUL character: '%.*s'", (int)OX_MIN(s.n, 100), s.p);
-  *out_name = ox_arena_str(arena, s.p, s.n);
-  return *out_name ? NULL : ox_oom();
-}
-
-ox_status *ox_reader_enter(ox_reader *r) {
-  if (r->depth >= r->limits.depth) return ox_fail(OX_LIMIT, "nested deeper than %u levels", r->limits.depth);
-  r->depth++;
-  return NULL;
-}
 
 static ox_status *note_sparse(ox_status *st, ox_str name) {
   return ox_status_note(st, "sparse tensor '%.*s'", (int)OX_MIN(name.n, 200), name.p);
