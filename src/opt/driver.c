@@ -3,7 +3,6 @@
  * first, then those of owners. */
 #include "opt/driver.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -11,64 +10,6 @@
 
 enum { MAX_ROUNDS = 4 };
 static const size_t default_fold_bytes = (size_t)1 << 30;
-
-/* ---- telling ---- */
-
-static void put_line(void *ctx, const char *text) { ox_log_write(ctx, OX_LOG_INFO, "%s", text); }
-
-ox_status *ox_driver_dump(ox_driver *d, const char *wanted, const char *when, const char *name) {
-  char title[96];
-  if (!wanted || strcmp(wanted, name) != 0) return NULL;
-  snprintf(title, sizeof title, "%s '%s'", when, name);
-  if (d->o->dump) return d->o->dump(d->o->dump_ctx, d->m, title);
-  if (!d->o->log) return NULL;
-  ox_log_write(d->o->log, OX_LOG_INFO, "%s", title);
-  ox_graph_print(d->m->graph, put_line, (void *)d->o->log);
-  return NULL;
-}
-
-/* Room for one more. */
-static bool grow_counts(ox_opt_options *o, ox_arena *a) {
-  if (o->n_counts < o->max_counts) return true;
-  uint32_t room = OX_MAX(16, 2 * o->max_counts);
-  ox_opt_count *counts = OX_ARENA_ARRAY(a, ox_opt_count, room);
-  if (!counts) return false;
-  if (o->n_counts) memcpy(counts, o->counts, o->n_counts * sizeof *counts);
-  o->counts = counts, o->max_counts = room;
-  return true;
-}
-
-static ox_status *count(const ox_driver *d, const char *name, uint32_t n) {
-  ox_opt_options *o = d->o;
-  if (!n) return NULL;
-  if (o->log) ox_log_write(o->log, OX_LOG_INFO, "optimizer: %s x %u", name, n);
-  for (uint32_t i = 0; i < o->n_counts; i++)
-    if (strcmp(o->counts[i].rule, name) == 0) {
-      o->counts[i].n += n;
-      return NULL;
-    }
-  if (!grow_counts(o, &d->m->arena)) return ox_oom();
-  o->counts[o->n_counts++] = (ox_opt_count){name, n};
-  return NULL;
-}
-
-static ox_status *report(const ox_driver *d) {
-  for (int i = 0; i < OX_BUILTIN_PASSES; i++) OX_TRY(count(d, ox_builtin_passes[i], d->n_builtin[i]));
-  /* variants of a rule are next to each other */
-  for (uint32_t i = 0, n = 0; i < d->book.n; i++) {
-    const ox_book_row *row = &d->book.rows[i];
-    n += row->n_applied;
-    if (i + 1 < d->book.n && strcmp(row->name, row[1].name) == 0) continue;
-    OX_TRY(count(d, row->name, n));
-    n = 0;
-  }
-  return NULL;
-}
-
-static void warn_unknown(const ox_driver *d, const char *what, const char *name) {
-  if (name && d->o->log && !ox_rulebook_knows(&d->book, name))
-    ox_log_write(d->o->log, OX_LOG_WARNING, "%s: there is no rule or pass '%s'", what, name);
-}
 
 /* ---- built-in passes ---- */
 
@@ -205,8 +146,10 @@ static ox_status *run(ox_driver *d, ox_status *(*phase)(ox_driver *d)) {
   OX_TRY(ox_rulebook_init(&d->book, d->m->alloc, d->o));
   d->chosen = OX_ARENA_ARRAY(&d->book.arena, ox_book_row *, d->book.n);
   if (!d->chosen) return ox_oom();
-  for (uint32_t i = 0; !d->owner && i < d->o->n_disabled; i++) warn_unknown(d, "disabled", d->o->disabled[i]);
-  if (!d->owner) warn_unknown(d, "dump before", d->o->dump_before), warn_unknown(d, "dump after", d->o->dump_after);
+  for (uint32_t i = 0; !d->owner && i < d->o->n_disabled; i++) ox_driver_warn_unknown(d, "disabled", d->o->disabled[i]);
+  if (!d->owner)
+    ox_driver_warn_unknown(d, "dump before", d->o->dump_before),
+        ox_driver_warn_unknown(d, "dump after", d->o->dump_after);
   OX_TRY(phase(d));
   drop_idle(d->m);
   OX_TRY(import_domains(d->m));
@@ -221,7 +164,7 @@ static ox_status *optimize(ox_model *m, ox_opt_options *o, uint16_t owner, ox_st
   d.budget = budget;
   ox_map_init(&d.roots, m->alloc);
   ox_status *st = run(&d, phase);
-  ox_status *counted = report(&d);
+  ox_status *counted = ox_driver_count(&d);
   if (st)
     ox_status_free(counted);
   else

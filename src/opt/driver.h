@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/driver.h - one run of the optimizer, shared by driver.c (what comes when) and sweep.c (rules over a graph). */
+ * opt/driver.h - one run of the optimizer, shared by driver.c (what comes when), sweep.c (rules over a graph) and
+ * driver_report.c (what it tells). */
 #ifndef OX_OPT_DRIVER_H
 #define OX_OPT_DRIVER_H
 
 #include "opt/rulebook.h"
 
 /* ox_builtin_passes, by place there. */
-enum { OX_PASS_INFER_CONST, OX_PASS_INVARIANT, OX_PASS_HOIST, OX_PASS_FOLD, OX_PASS_CSE, OX_PASS_DCE, OX_BUILTIN_PASSES };
+enum {
+  OX_PASS_INFER_CONST,
+  OX_PASS_INVARIANT,
+  OX_PASS_HOIST,
+  OX_PASS_FOLD,
+  OX_PASS_CSE,
+  OX_PASS_DCE,
+  OX_BUILTIN_PASSES
+};
 
 typedef struct ox_driver {
   ox_opt_options *o;
@@ -35,5 +44,9 @@ OX_NODISCARD ox_status *ox_driver_apply_rules(ox_driver *d, ox_graph *g);
 OX_NODISCARD ox_status *ox_driver_run_passes(ox_driver *d, ox_graph *g);
 /* Shows the model if |name| is the one to be shown then. */
 OX_NODISCARD ox_status *ox_driver_dump(ox_driver *d, const char *wanted, const char *when, const char *name);
+/* Adds what applied to the counts in the options, and writes it to the log. */
+OX_NODISCARD ox_status *ox_driver_count(const ox_driver *d);
+/* Warns if no rule or pass has the name that option |what| gave; NULL is fine. */
+void ox_driver_warn_unknown(const ox_driver *d, const char *what, const char *name);
 
 #endif

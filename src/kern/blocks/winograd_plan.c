@@ -5,9 +5,6 @@
 
 #include "base/cksize.h"
 #include "kern/blocks/winograd.h"
-#include "kern/variants.h"
-
-OX_VARIANTS_SELECT(ox_wino_variant, ox_wino__, ox_wino_select)
 
 /* ---- cost ---- */
 

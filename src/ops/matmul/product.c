@@ -18,21 +18,6 @@ enum {
 bool ox_product_is_fast(uint32_t type) { return type == OX_F32 || type == OX_F16 || type == OX_BF16; }
 static size_t elem_bytes(uint32_t type) { return ox_dtype_bits(type) / 8; }
 
-int64_t ox_product_offset(const ox_product *p, int64_t index, const int64_t *strides) {
-  int64_t at = 0;
-  for (int d = p->rank - 1; d >= 0; d--) at += index % p->batch[d] * strides[d], index /= p->batch[d];
-  return at;
-}
-
-int64_t ox_product_matrix(const ox_product *p, int64_t index, const int64_t *strides) {
-  int64_t at = 0, step = 1;
-  for (int d = p->rank - 1; d >= 0; d--) {
-    if (strides[d]) at += index % p->batch[d] * step, step *= p->batch[d];
-    index /= p->batch[d];
-  }
-  return at;
-}
-
 /* Where matrix |matrix| of B starts, in elements. */
 static int64_t b_start(const ox_product *p, int64_t matrix) {
   int64_t at = 0;
@@ -148,15 +133,6 @@ static void run_pack(const ox_kernel_ctx *c, const ox_product *p, ox_range tiles
     ox_gemm_src src = {b, p->type, p->b_ks, p->b_ns};
     ox_gemm_pack_b(v, &src, p->k, p->n, begin, OX_MIN(begin + p->panels_per_tile, panels),
                    (char *)c->shared + matrix * p->b_bytes, &stop);
-  }
-}
-
-void ox_product_terms(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, ox_gemm_epi *epi) {
-  for (int t = 0; t < 2; t++) {
-    if (!p->in_term[t]) continue;
-    const ox_tensor *x = c->in[p->in_term[t]];
-    int64_t at = ox_product_offset(p, batch, p->term_batch[t]) * (int64_t)elem_bytes(p->type);
-    epi->term[t].p = (const char *)x->data + at, epi->term[t].type = p->type;
   }
 }
 

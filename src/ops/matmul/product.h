@@ -60,10 +60,12 @@ OX_NODISCARD ox_status *ox_product_shape(ox_product *p, const ox_shape *a, const
 /* Strides of a term of |shape| that broadcasts to the product's result; INVALID_MODEL if it does not. */
 OX_NODISCARD ox_status *ox_product_term(ox_product *p, int i, int input, const ox_shape *shape, const ox_shape *result);
 
-/* The offset of the matrix of A or B for batch |index|, and its number in that operand's own order; |strides|: a_batch
- * or b_batch. */
+/* product_place.c. The offset of the matrix of A or B for batch |index|, and its number in that operand's own order;
+ * |strides|: a_batch or b_batch. */
 int64_t ox_product_offset(const ox_product *p, int64_t index, const int64_t *strides);
 int64_t ox_product_matrix(const ox_product *p, int64_t index, const int64_t *strides);
+/* Sets the addresses of the terms for batch |index|. */
+void ox_product_terms(const ox_kernel_ctx *c, const ox_product *p, int64_t index, ox_gemm_epi *epi);
 
 /* The fastest way for a float32 B that is not packed, as measured before or now (product_tune.c); else |otherwise|. */
 ox_gemm_b ox_product_measured(const ox_kernel_ctx *c, const ox_product *p, ox_gemm_b otherwise);
@@ -72,9 +74,6 @@ ox_gemm_b ox_product_measured(const ox_kernel_ctx *c, const ox_product *p, ox_ge
 OX_NODISCARD ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *b);
 OX_NODISCARD ox_status *ox_product_run(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,
                                        void *scratch);
-
-/* Sets the terms' addresses for a batch. */
-void ox_product_terms(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, ox_gemm_epi *epi);
 
 /* product_split.c: products on a matrix unit, where there is one and it is faster. */
 bool ox_product_splits(const ox_kernel_ctx *c, const ox_product *p);
