@@ -152,7 +152,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   block_conv_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
   /* transforming weights in every run does not pay */
   ox_bconv_task t = {
-      .exact = s->exact || !s->packs, .alone = true, .lends = s->packs && ox_ctx_lends(c), .tune = c->tune};
+      .exact = s->exact || !s->packs, .alone = true, .reads_w = s->packs && ox_ctx_lends(c), .tune = c->tune};
   ox_shape x, y;
   if (!p) return ox_oom();
   if (ox_ctx_has(c, Z) && !ox_shape_equal(&c->in[Z]->shape, &c->out[0]->shape))
@@ -184,7 +184,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 
 static const float *floats_of(const ox_kernel_ctx *c, uint32_t i) { return ox_ctx_has(c, i) ? c->in[i]->data : NULL; }
 
-static void lend(const void *ctx, int64_t first, int64_t n, float *to) {
+static void read_filters(const void *ctx, int64_t first, int64_t n, float *to) {
   const ox_kernel_ctx *c = ctx;
   c->host->constant(c, W, first, n, to);
 }
@@ -230,7 +230,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                           .shared = c->shared,
                           .sums = ox_plane_means_sums(c, &p->means),
                           .slope = p->slope ? p->slope : floats_of(c, S),
-                          .filters = lend,
+                          .filters = read_filters,
                           .filters_ctx = c};
   p->plan->form->run(p->plan, &a, stage - (p->first != NOTHING), tiles.begin, tiles.end, scratch);
   return NULL;

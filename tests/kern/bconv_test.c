@@ -280,7 +280,7 @@ static void check_form(const problem *p, const ox_bconv_form *f, const char *isa
                     .y = y,
                     .shared = shared,
                     .slope = p->slope};
-  if (p->t.lends) a.filters = lend, a.filters_ctx = p;
+  if (p->t.reads_w) a.filters = lend, a.filters_ctx = p;
   run_backwards(plan, &a, scratch);
   for (int64_t i = 0; i < p->n_y; i++) {
     double got = (double)y[block_at(i, p->oc, p->pixels)];
@@ -309,12 +309,12 @@ static int check_forms(problem *p, const char *name) {
       if (!(forms[i]->cost_ns(&p->t) < INFINITY)) continue;
       served++;
       for (int way = 0; way < 3; way++) {
-        p->t.lends = way == 1;
+        p->t.reads_w = way == 1;
         if (way == 2 && (forms[i] != &ox_bconv_form_direct || !(p->t.isa & OX_AVX512))) continue;
         if (way == 2) p->t.isa |= OX_AVX512_HALVES;
         check_form(p, forms[i], test_levels[l].name, name);
       }
-      p->t.lends = false;
+      p->t.reads_w = false;
     }
   return served;
 }

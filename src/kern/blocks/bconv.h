@@ -24,7 +24,7 @@ typedef struct ox_bconv_task {
   bool x_plain;   /* X is an image in NCHW with few channels, as a model's input */
   bool exact;     /* exclude forms whose rounding errors exceed those of direct sums, such as Winograd's */
   bool alone;     /* during a run a worker's scratch has no other user, so its contents survive from call to call */
-  bool lends;     /* runs can read W (ox_conv_args.filters), so forms need not keep a copy that they rarely use */
+  bool reads_w;   /* runs can read W (ox_conv_args.filters), so forms need not keep a copy that they rarely use */
   ox_tune *tune;  /* measured choices; NULL: the cost estimates decide */
 } ox_bconv_task;
 
@@ -34,6 +34,14 @@ static inline bool ox_bconv_clamp(const ox_act *act, float *lo, float *hi) {
   *lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
   *hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
   return act->kind != OX_ACT_NONE && act->kind != OX_ACT_RELU && act->kind != OX_ACT_CLIP;
+}
+
+/* If taps are 1x1 at 0 with stride 1, each of the |pixels| of Y belongs to one of X, and |g| becomes one long row. */
+static inline void ox_bconv_flatten(ox_conv_geom *g, int64_t pixels) {
+  for (int a = 0; a < OX_CONV_AXES; a++)
+    if (g->n_taps[a] != 1 || g->tap[a][0] != 0 || g->stride[a] != 1 || g->in[a] != g->out[a]) return;
+  g->in[2] = g->out[2] = pixels;
+  g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
 }
 
 typedef struct ox_bconv_form ox_bconv_form;

@@ -88,7 +88,7 @@ typedef struct ox_bconv_variant {
   /* y[i] = act(y[i]) */
   void (*finish)(const ox_act *act, float *y, size_t n);
   /* y[i][l] = y[i][l] < 0 ? y[i][l] slope[l] : y[i][l] for |n| lines */
-  void (*bend)(float *y, const float *slope, size_t n);
+  void (*apply_slopes)(float *y, const float *slope, size_t n);
 } ox_bconv_variant;
 
 /* How many of |left| panels the next register block takes. */

@@ -233,7 +233,7 @@ static void scale_lanes(float *to, const float *from, const float *s, size_t n) 
 
 static void finish(const ox_act *act, float *y, size_t n) { vf32_act_run(act, y, n); }
 
-static void bend(float *y, const float *slope, size_t n) {
+static void apply_slopes(float *y, const float *slope, size_t n) {
   vf32 s[PER];
   OX_UNROLL for (int j = 0; j < PER; j++) s[j] = vf32_load(slope + j * L);
   for (; n--; y += OX_BLOCK)
@@ -254,7 +254,7 @@ static const ox_bconv_variant few = {.needs = BCONV_NEEDS,
                                      .n_pixels = {BCONV_MRF},
                                      .mul = fews,
                                      .finish = finish,
-                                     .bend = bend};
+                                     .apply_slopes = apply_slopes};
 static const ox_bconv_variant apart = {.needs = BCONV_NEEDS,
                                        .name = "bconv_apart_" OX_QUOTE(BCONV_ISA),
                                        .macs_per_ns = BCONV_RATE,
@@ -269,7 +269,7 @@ static const ox_bconv_variant apart = {.needs = BCONV_NEEDS,
     .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .mul = muls, .n_halved = {0, halved2, BCONV_HALVED3},       \
     .halved = tables, .few = &few, .apart = &apart, .split = or_split, .n_stem = {BCONV_STEM1, BCONV_STEM2},   \
     .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG, .grouped = groupeds, .spread = spread,                    \
-    .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish, .bend = bend,                    \
+    .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish, .apply_slopes = apply_slopes,    \
   }
 #ifdef BCONV_SPLIT
 static const ox_bconv_variant split = BCONV_VARIANT(BCONV_MR2, BCONV_SPLIT, NULL);

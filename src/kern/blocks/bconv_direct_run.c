@@ -190,7 +190,7 @@ typedef struct strips { /* the pixels of a tile for one block of k */
 
 static void bend_or_finish(const plan *p, float *y, const float *slope, size_t floats) {
   if (slope)
-    p->v->bend(y, slope, floats / OX_BLOCK);
+    p->v->apply_slopes(y, slope, floats / OX_BLOCK);
   else
     p->v->finish(&p->head.task.act, y, floats);
 }

@@ -2,14 +2,15 @@
  * kern/blocks/bconv_strassen.h - 1x1 convolutions by Strassen's multiplication of 2 x 2 block matrices: the steps of
  * kern/gemm/strassen.h, with pixels as rows, input channels as k and output channels as columns.
  *
- * The two halves of each dimension are: the first and the last pixels of a tile, which share one if their number is
- * odd; of a run of blocks of input channels; two panels of weights and the next two. Weights are packed as for the
- * direct form. Each worker computes the steps' combinations of pixels for itself.
+ * The two halves of each dimension are the first and the last pixels of a tile (with an odd number of pixels, both
+ * halves have the middle one), the first and the last blocks of a run of input channels, and two panels of weights and
+ * the next two. Weights are packed as for the direct form. Each worker adds up the pixels that the steps multiply for
+ * itself.
  *
- * Each product is stored once, and the steps that complete a block of C add what else is part of it in registers: five
- * products are stored and eight read, where adding each product to its blocks would store eight sums. The bias is part
- * of the products of steps 3 and 5, of which each block of C has one. Sums that are not finite are recomputed without
- * Strassen, before anything is stored. */
+ * Each product is stored once, and the steps that complete a block of C add its other products in registers: five
+ * products are stored and eight are read. Adding each product to its blocks at once would store eight sums. The bias is
+ * added to the products of steps 3 and 5; each block of C contains exactly one of them. Sums that are not finite are
+ * recomputed without Strassen before anything is stored. */
 #ifndef OX_KERN_BLOCKS_BCONV_STRASSEN_H
 #define OX_KERN_BLOCKS_BCONV_STRASSEN_H
 
@@ -29,11 +30,11 @@ typedef struct ox_bstrassen_end {
   float *y;                     /* the first pixel of the first panel */
   const float *z;               /* residual like y (may be y), or NULL */
   size_t panel;                 /* floats from panel to panel of y and z */
-  size_t pixels;                /* that are stored */
+  size_t pixels;                /* so many are stored */
   float lo, hi;
 } ox_bstrassen_end;
 
-/* Strips of |m| pixels times two panels, in one step. */
+/* Strips of |m| pixels times two panels, for one step. */
 typedef struct ox_bstrassen_strips {
   const float *a; /* [blocks][a_block / 16][16], of which n_strips * m pixels are read */
   size_t a_block; /* floats from block to block of channels */
@@ -44,7 +45,7 @@ typedef struct ox_bstrassen_strips {
   int b_sign;        /* the right side is b[0] + b_sign * b[1] */
   const float *bias; /* added to the product: [32], or NULL */
   float *own;        /* the product, [n_strips * m][32] */
-  bool adds, keeps;  /* whether |own| holds the product of other channels, to be added; whether it is stored */
+  bool adds, keeps;  /* adds: |own| holds the product of other channels, and is added; keeps: |own| is stored */
   const ox_bstrassen_end *end;             /* only with b_sign > 0. NULL: the product completes no block */
   const float *ahead[OX_BSTRASSEN_STRIPS]; /* prefetched to L2 during a strip, a line per k; or NULL */
 } ox_bstrassen_strips;

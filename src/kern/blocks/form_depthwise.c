@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/form_depthwise.c - the form for one channel per group: channels in lanes, weights [block][tap][16]. */
+ * kern/blocks/form_depthwise.c - the form for depthwise convolutions, one input and one output channel per group: a
+ * block of channels is computed in the lanes of vectors. Weights: [block][tap][16]. */
 #include <math.h>
 #include <string.h>
 
 #include "kern/blocks/window.h"
 
-enum { WHOLE = 112 /* pixels of a map that is not cut: 1x1 convolutions cut larger ones */ };
+/* Pixels up to which a map is one tile. The 1x1 convolutions before and after cut larger maps in the same way, so
+ * a thread often reads what it has just written. */
+enum { WHOLE = 112 };
 
 typedef struct depthwise_plan {
   ox_bconv_plan head;
   ox_window window;
-  int64_t blocks, tile_rows, row_tiles; /* a tile: rows of one block of one image; first the upper rows of all */
+  int64_t blocks;
+  int64_t tile_rows, row_tiles; /* a tile: rows of one block of one image; the upper rows of all maps come first */
 } depthwise_plan;
 
 static int64_t blocks_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->groups, OX_BLOCK); }
 
-/* Loads of what is in cache or one multiplication per tap, whichever takes longer. */
+/* A multiplication per tap and output, and the loads and stores of X and Y. */
 static double cost_ns(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   if (g->ic != 1 || g->oc != 1 || t->x_plain) return INFINITY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/form_direct.c - the direct form: what it serves, its weights, how it is cut. Depends on shapes and
- * instruction set only. */
+ * kern/blocks/form_direct.c - the direct form: which tasks it supports, how weights are packed, how the work is cut
+ * into tiles. All of it depends on shapes and the instruction set only. */
 #include <math.h>
 #include <string.h>
 
@@ -9,29 +9,29 @@
 #include "kern/blocks/bconv_far.h"
 
 enum {
-  TILES = 32,               /* to aim at: two to sixteen threads end at nearly the same time */
-  SMALL_WEIGHTS = 64 << 10, /* bytes that every tile may read */
-  WEIGHTS_COST = 4,         /* of reading weights, from L3 or memory, beside input, which was just made */
-  PAD_PIXELS = 256,
-  L2_INPUT = 256 << 10 /* bytes of a tile's input for one block of k */
+  TILES = 32,               /* aimed at, so that two to sixteen threads end at nearly the same time */
+  SMALL_WEIGHTS = 64 << 10, /* bytes of weights that each tile may read in full */
+  WEIGHTS_COST = 4,         /* a byte of weights, from L3 or memory, over a byte of input, which was just written */
+  PAD_PIXELS = 256,         /* by which a padded copy of X may exceed twice its size */
+  L2_INPUT = 256 << 10      /* bytes of a tile's input for one block of k */
 };
-static const double ns_tile_min = 10e3, ns_tile_max = 150e3;
-static const double ns_per_weight = 4.0 / 20; /* 20 GB/s a core */
+static const double ns_tile_min = 10e3, ns_tile_max = 150e3; /* the time that one tile should take */
+static const double ns_per_weight = 4.0 / 20;                /* a core reads 20 GB/s */
 
 static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_BLOCK); }
 
-static bool serves(const ox_bconv_task *t) {
+static bool supports(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   if (g->groups < 1 || g->ic < 1 || g->oc < 1 || ox_conv_taps(g) < 1) return false;
   return g->groups == 1 || (!t->x_plain && g->ic % OX_BLOCK == 0 && g->oc % OX_BLOCK == 0);
 }
 
-/* Images are small and read row by row. */
+/* The share of products that remain where taps leave the image (bconv_far.h); of images, which are small, all. */
 static double far_share(const ox_bconv_task *t) { return t->x_plain ? 1 : ox_bconv_far_share(&t->g); }
 
 static double cost_ns(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
-  if (!serves(t)) return INFINITY;
+  if (!supports(t)) return INFINITY;
   double weights = (double)g->groups * (double)panels_of(g) * OX_BLOCK * (double)g->ic * (double)ox_conv_taps(g);
   double pixels = (double)g->batch * (double)g->out[0] * (double)g->out[1] * (double)g->out[2];
   double sum = weights * pixels * far_share(t) / ox_bconv_select(t->isa)->macs_per_ns, read = weights * ns_per_weight;
@@ -52,7 +52,8 @@ int64_t ox_bconv_direct_unit_filter(const ox_bconv_task *t, int64_t u) {
   return u / panels * t->g.oc + u % panels * OX_BLOCK;
 }
 
-/* Lines of a panel are in the order of channels and taps; of a block of channels, taps come first. */
+/* A panel is [k][16]. Its k runs over channels and their taps; with blocks of channels, over blocks, taps and the
+ * channels of the block. */
 void ox_bconv_direct_pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1,
                           const ox_stop *stop) {
   const ox_conv_geom *g = &t->g;
@@ -76,7 +77,7 @@ void ox_bconv_direct_pack(const ox_bconv_task *t, float *dst, const float *w, in
   }
 }
 
-/* A line of 1x1 weights is an input channel. */
+/* Each line of packed 1x1 weights belongs to one input channel, which is what scaling needs. */
 bool ox_bconv_direct_scales(const ox_bconv_task *t) {
   return t->g.groups == 1 && !t->x_plain && ox_conv_taps(&t->g) == 1;
 }
@@ -90,15 +91,7 @@ void ox_bconv_direct_scale(const ox_bconv_task *t, float *to, const float *from,
 
 /* ---- plan ---- */
 
-/* 1x1 taps at 0 with stride 1: output pixels are input pixels, one long row. */
-static void flatten(ox_bconv_direct_plan *p) {
-  ox_conv_geom *g = &p->g;
-  for (int a = 0; a < OX_CONV_AXES; a++)
-    if (g->n_taps[a] != 1 || g->tap[a][0] != 0 || g->stride[a] != 1 || g->in[a] != g->out[a]) return;
-  g->in[2] = g->out[2] = p->pixels;
-  g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
-}
-
+/* The range of the taps, and how many of a row one segment holds. */
 static void find_taps(ox_bconv_direct_plan *p) {
   const ox_conv_geom *g = &p->g;
   for (int a = 0; a < OX_CONV_AXES; a++) {
@@ -113,7 +106,7 @@ static void find_taps(ox_bconv_direct_plan *p) {
     if (g->tap[2][t] != g->tap[2][0] + t) p->merged = 1;
 }
 
-/* Every tap of every output lies inside: X is read in place. */
+/* Whether every tap of every output lies inside X, so that it is read in place. */
 static bool all_inside(const ox_bconv_direct_plan *p) {
   const ox_conv_geom *g = &p->g;
   for (int a = 0; a < OX_CONV_AXES; a++)
@@ -121,7 +114,8 @@ static bool all_inside(const ox_bconv_direct_plan *p) {
   return true;
 }
 
-/* How many tiles of pixels and of panels: those that read least, together. */
+/* The number of tiles along pixels and along panels: enough of them, and such that all tiles together read the fewest
+ * bytes. */
 static void find_counts(const ox_bconv_direct_plan *p, int64_t *tiles_px, int64_t *tiles_m) {
   const ox_conv_geom *g = &p->g;
   double outer = (double)(g->batch * g->groups), pixels = (double)p->pixels;
@@ -139,7 +133,7 @@ static void find_counts(const ox_bconv_direct_plan *p, int64_t *tiles_px, int64_
   *tiles_m = OX_MIN(OX_MAX((int64_t)(n / (double)*tiles_px + 0.5), 1), most_m);
 }
 
-/* Rows and columns of a tile, whole strips of registers. */
+/* The rows and columns of a tile: whole rows, or whole strips of registers of one row. */
 static void cut(ox_bconv_direct_plan *p, int64_t tiles_px) {
   const ox_conv_geom *g = &p->g;
   int64_t width = g->out[2], mr = p->mr, strips = OX_CEIL_DIV(width, mr);
@@ -185,8 +179,8 @@ static void pad_once(ox_bconv_direct_plan *p) {
   p->head.shared_bytes = (size_t)floats * sizeof(float);
 }
 
-/* Who steals tiles takes the upper half of them, so of an odd number of equal ones two threads would wait for the last.
- * One is run in halves then, the smallest. No sum depends on it. */
+/* A thread that steals takes the upper half of the remaining tiles, so with an odd number of equal tiles two threads
+ * would wait for the last one. Then the smallest tile runs as two halves. No sum depends on it. */
 static bool count_tiles(ox_bconv_direct_plan *p) {
   const ox_conv_geom *g = &p->g;
   int64_t n[] = {g->batch, g->groups, g->out[0], p->tiles_h, p->tiles_w, p->tiles_m};
@@ -199,7 +193,7 @@ static bool count_tiles(ox_bconv_direct_plan *p) {
   return true;
 }
 
-/* |at| NULL: outputs lie one behind the other. */
+/* |at|: floats between neighbouring outputs of each axis; NULL: outputs lie one behind the other. */
 static bool plan_at(ox_bconv_plan *head, const ox_bconv_variant *v, const int64_t at[OX_CONV_AXES], int64_t plane) {
   ox_bconv_direct_plan *p = (ox_bconv_direct_plan *)head;
   p->g = head->task.g;
@@ -224,7 +218,7 @@ static bool plan_at(ox_bconv_plan *head, const ox_bconv_variant *v, const int64_
   int64_t read = OX_MAX((int64_t)((double)p->taps * share), 1); /* taps of an output */
   p->k_blocks = OX_MIN(OX_MAX(p->v->k_block / (p->unit * read), 1), p->blocks);
   p->k_blocks = OX_CEIL_DIV(p->blocks, OX_CEIL_DIV(p->blocks, p->k_blocks)); /* evenly */
-  if (!at) flatten(p);
+  if (!at) ox_bconv_flatten(g, p->pixels);
   p->y_plane = at ? plane : p->pixels * OX_BLOCK;
   p->y_at[2] = OX_BLOCK, p->y_at[1] = g->out[2] * OX_BLOCK, p->y_at[0] = g->out[1] * p->y_at[1];
   if (at) memcpy(p->y_at, at, sizeof p->y_at);

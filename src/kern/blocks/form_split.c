@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/form_split.c - the form on a matrix unit: what it serves, its weights, how it is cut. Depends on shapes
- * only. */
+ * kern/blocks/form_split.c - the form for matrix units: which tasks it supports, how weights are packed, how the work
+ * is cut into tiles. All of it depends on shapes only. */
 #include <math.h>
 #include <string.h>
 
@@ -10,16 +10,17 @@
 #include "kern/carried.h"
 
 enum {
-  TILES = 24,          /* to aim at */
-  ROWS = 448,          /* of A in a tile, at most: they share what a window reads above and below */
-  FEW_ROWS = 256,      /* enough to share the splitting of weights */
-  A_BLOCK = 896 << 10, /* bytes of images in a tile, if FEW_ROWS allow */
-  FEW_PANELS = 4,      /* share the splitting of pixels: those of the next tile are split meanwhile */
-  MOST_PANELS = 8,     /* of a tile whose sums wait for more of k */
-  IN_CACHE = 1 << 20   /* bytes of weights */
+  TILES = 24,          /* aimed at */
+  ROWS = 448,          /* of A in a tile at most; the more rows, the fewer pixels above and below are read twice */
+  FEW_ROWS = 256,      /* so many rows make up for splitting the weights in each tile */
+  A_BLOCK = 896 << 10, /* bytes of a tile's split pixels, unless FEW_ROWS need more */
+  FEW_PANELS = 4,      /* up to so many, the next tile's pixels are split while this one's are multiplied */
+  MOST_PANELS = 8,     /* of a tile whose k is cut: its sums wait in memory */
+  IN_CACHE = 1 << 20   /* bytes of weights that stay in cache */
 };
-/* ns on one core of a Xeon with AMX (docs/products.md): of 16 rows by 32 columns by 32 of k, one product; of their sums
- * to Y; of splitting 32 x 32 floats of X, or of weights; of a byte from memory. */
+/* Times in ns on one core of a Xeon with AMX (docs/products.md). For 16 rows by 32 columns by 32 of k: one product of
+ * two terms (ns_product), and writing the sums to Y (ns_finish). For 32 x 32 floats: splitting those of X (ns_split) or
+ * of weights (ns_weights). ns_byte: reading a byte from memory. */
 static const double ns_product = 94 / 6.0, ns_finish = 200, ns_split = 360, ns_weights = 225, ns_byte = 1 / 12.0;
 static const double ns_tile_min = 25e3, ns_tile_max = 200e3;
 static const double fma_macs_per_ns = 74; /* the rate of the other forms on that Xeon */
@@ -56,16 +57,8 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
 
 /* ---- plan ---- */
 
-/* 1x1 taps at 0 with stride 1: output pixels are input pixels, one long row. */
-static void flatten(ox_bconv_split_plan *p) {
-  ox_conv_geom *g = &p->g;
-  for (int a = 0; a < OX_CONV_AXES; a++)
-    if (g->n_taps[a] != 1 || g->tap[a][0] != 0 || g->stride[a] != 1 || g->in[a] != g->out[a]) return;
-  g->in[2] = g->out[2] = p->pixels;
-  g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
-}
-
-/* False: strides or distances for which this form has no use. */
+/* The planes by coordinate modulo the strides (bconv_split.h). False: there are too many of them, or taps are so far
+ * apart that planes would be mostly padding. */
 static bool find_phases(ox_bconv_split_plan *p) {
   const ox_conv_geom *g = &p->g;
   for (int a = 0; a < OX_CONV_AXES; a++) {
@@ -85,6 +78,7 @@ static bool find_phases(ox_bconv_split_plan *p) {
   return g->in[0] == 1 && g->out[0] == 1 && g->n_taps[0] == 1 && p->tap_min[0] == 0;
 }
 
+/* The images, rows and columns of a tile. */
 static void cut_pixels(ox_bconv_split_plan *p) {
   const ox_conv_geom *g = &p->g;
   int64_t h = g->out[1], w = g->out[2], row_bytes = p->n_phases[1] * p->n_phases[2] * p->terms * 64;
@@ -108,7 +102,7 @@ static void cut_pixels(ox_bconv_split_plan *p) {
   p->plane = (p->tile_h + p->far[1]) * p->pitch;
 }
 
-/* Panels of a tile, and what all of it will take. */
+/* The panels of a tile, and the estimated time of the whole convolution, p->ns. |rows|: rows of A in a tile. */
 static void cut_channels(ox_bconv_split_plan *p, int64_t rows) {
   int64_t tiles = p->tiles_n * p->tiles_h * p->tiles_w, phases = p->n_phases[1] * p->n_phases[2];
   double steps = (double)(p->pairs * p->taps), products = p->terms * (p->terms + 1) / 2;
@@ -142,7 +136,7 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
   p->pairs = pairs_of(g), p->panels = panels_of(g), p->taps = ox_conv_taps(g);
   head->n_stages = 1;
   if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */
-  flatten(p);
+  ox_bconv_flatten(g, p->pixels);
   if (!find_phases(p)) return false;
   cut_pixels(p);
   int64_t phases = p->n_phases[1] * p->n_phases[2];
@@ -168,8 +162,9 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
 
 static bool plan(ox_bconv_plan *head) { return ox_bconv_split_plan_on(head, ox_split_select(head->task.isa)); }
 
-/* Scaled to be comparable with the other forms' estimates, which are those of a faster machine. The estimate must be a
- * sixth below theirs: where other guests use the core, the unit falls to a third of its rate, vectors to two thirds. */
+/* The other forms' estimates are for a faster machine, so this one is scaled to be comparable. It must be a sixth below
+ * theirs to win: on a core that a virtual machine shares with others, the matrix unit falls to a third of its rate,
+ * vectors only to two thirds. */
 static double cost_ns(const ox_bconv_task *t) {
   ox_bconv_split_plan p = {.head.task = *t};
   if (!ox_split_select(t->isa) || !plan(&p.head)) return INFINITY;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/form_strassen.c - 1x1 convolutions of many channels in seven products for eight (bconv_strassen.h). A
- * tile is some pixels of an image by two pairs of panels, a *band*; a thread that takes other panels of the same pixels
- * keeps what the steps take of those. What is left of the outputs is the direct form's; so is the last band of an odd
- * number of tiles, since two threads would wait for one tile else. A last block of channels without a partner is
- * multiplied plainly, by the steps that complete a block of C. */
+ * kern/blocks/form_strassen.c - 1x1 convolutions of many channels with seven products in place of eight
+ * (bconv_strassen.h).
+ *
+ * A tile is some pixels of an image by two pairs of panels (a *band*). A thread that goes on with another band of the
+ * same pixels keeps the sums of pixels that the steps multiply. Output channels that fill no band are computed by the
+ * direct form; so is the last band if the number of tiles is odd, since two threads would otherwise wait for one tile.
+ * If the number of input blocks is odd, the steps that complete a block of C also multiply the last one. */
 #include <math.h>
 
 #include "base/cksize.h"
@@ -13,11 +15,11 @@
 
 enum {
   MOST_PIXELS = 112, /* of a tile */
-  LEAST_PIXELS = 49, /* of an image: half of them are strips of two thirds of the most at least */
-  MOST_BLOCKS = 24,  /* of half a stretch of k */
+  LEAST_PIXELS = 49, /* of an image: half of them still make strips of at least two thirds of OX_BSTRASSEN_MOST */
+  MOST_BLOCKS = 24,  /* of input channels, in half a stretch of k */
   BAND = 4,          /* panels of a tile */
   BAND_CHANNELS = BAND * OX_BLOCK,
-  PAIR = 2 * OX_BLOCK /* channels of the input go in pairs of blocks */
+  PAIR = 2 * OX_BLOCK /* input channels, of two blocks that are halves of k */
 };
 
 typedef struct strassen_plan {
@@ -26,18 +28,20 @@ typedef struct strassen_plan {
   const ox_bstrassen_kernels *v;
   const ox_bconv_variant *plain;
   int64_t pixels, in_pixels, blocks; /* of an image */
-  int64_t pairs;                     /* of blocks; there may be one block more */
-  int64_t parts, most;               /* of the pixels; pixels of a part at most */
+  int64_t pairs;                     /* of input blocks; there may be one block more */
+  int64_t parts, most;               /* an image's pixels are divided into so many parts, of so many pixels at most */
   int64_t bands;                     /* that the steps compute */
-  ox_bconv_direct_plan rest;  /* another one; tiles of stage 1 are those of half the bands, then half of its ... */
-  int64_t n_rest;             /* ... tiles, and again: who steals the upper half gets as much. 0: there is none */
-  int64_t stretches, stretch; /* of k; pairs of blocks of a stretch at most */
-  size_t step_floats;         /* of what a step takes of the pixels, in a stretch */
-  size_t mixed_at, sums_at, segs_at; /* in the scratch, behind the places of pixels */
+  /* The direct form, for the output channels behind the bands. Stage 1 has the tiles of half the bands, then half of
+   * these, and both again: a thread that steals the upper half gets as much work as is left. */
+  ox_bconv_direct_plan rest;
+  int64_t n_rest;                    /* tiles of |rest|; 0: there are none */
+  int64_t stretches, stretch;        /* of k; the largest number of pairs of blocks in a stretch */
+  size_t step_floats;                /* of the sums of pixels that a step multiplies, per stretch */
+  size_t mixed_at, sums_at, segs_at; /* offsets in the scratch, which begins with the places of pixels */
   size_t rest_at;
   float lo, hi;
-  bool post;
-  bool flat; /* pixels of Y are those of X */
+  bool post; /* the activation is not a clamp: it is a pass of its own */
+  bool flat; /* each pixel of Y belongs to the same pixel of X */
 } strassen_plan;
 
 extern const ox_bconv_form ox_bconv_form_direct, ox_bconv_form_strassen;
@@ -51,7 +55,7 @@ static const ox_bstrassen_kernels *select_kernels(ox_isa have) {
   return NULL;
 }
 
-static bool serves(const ox_bconv_task *t) {
+static bool supports(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   if (!select_kernels(t->isa) || t->exact || t->isa & OX_PLAIN_SUMS) return false;
   if (t->x_plain || g->groups != 1 || ox_conv_taps(g) != 1) return false;
@@ -63,17 +67,17 @@ static bool serves(const ox_bconv_task *t) {
   return g->out[0] == 1 && g->in[0] == 1 && g->out[1] * g->out[2] >= LEAST_PIXELS;
 }
 
-/* Bands that the steps compute: of an odd number of tiles the last band's are not. */
+/* The bands that the steps compute; if that made an odd number of tiles, the last one is left to the direct form. */
 static int64_t bands_of(const ox_conv_geom *g) {
   int64_t parts = OX_CEIL_DIV(g->out[1] * g->out[2], MOST_PIXELS), bands = g->oc / BAND_CHANNELS;
   return bands - (g->batch == 1 && parts % 2 && bands % 2 && bands > 1);
 }
 
-/* Of the direct form's time, as measured on Zen 4: sums and stores of products count the more the fewer k there are,
- * what is made of pixels the fewer outputs read it, and large maps are read from memory. Where vectors do not go in
- * halves products take half the time, and nothing is won. */
+/* A share of the direct form's time, as measured on Zen 4. The fewer input channels there are, the more the additions
+ * and stores of products count; the fewer output channels, the more the sums of pixels; and large maps are read from
+ * memory. CPUs that execute 512-bit vectors whole need half the time for products, so nothing is gained there. */
 static double cost_ns(const ox_bconv_task *t) {
-  if (!serves(t)) return INFINITY;
+  if (!supports(t)) return INFINITY;
   double share = (double)(bands_of(&t->g) * BAND_CHANNELS) / (double)t->g.oc;
   double steps = 0.867 + 11.0 / (double)t->g.ic + 5.0 / (double)t->g.oc;
   double of = 1 - share + share * (steps + 16e-6 * (double)(t->g.out[1] * t->g.out[2]));
@@ -88,7 +92,7 @@ static size_t put(size_t *at, size_t bytes) {
   return begin;
 }
 
-/* Channels from the bands on go to the direct form; false: a size overflows. */
+/* Plans the direct form for the channels behind the bands. False: a size overflows. */
 static bool plan_rest(strassen_plan *p, size_t *at) {
   ox_bconv_plan *rest = &p->rest.head;
   rest->form = &ox_bconv_form_direct, rest->task = p->head.task, rest->task.g.oc -= p->bands * BAND_CHANNELS;
@@ -135,12 +139,12 @@ static bool plan(ox_bconv_plan *head) {
 typedef struct walk {
   const strassen_plan *p;
   const ox_conv_args *a;
-  int64_t band, begin; /* the first pixel of the image */
-  size_t n, half;      /* pixels of the tile, of a block of C: the first ones, and the last ones */
-  size_t strips;
-  const float *x; /* of the image */
-  bool in_place;  /* the steps read A0 and A3 there */
-  int64_t y;      /* where the tile begins */
+  int64_t band, begin; /* begin: the tile's first pixel in its image */
+  size_t n, half;      /* pixels of the tile, and of a block of C: the first |half| and the last |half| */
+  size_t strips;       /* of a block of C */
+  const float *x;      /* of the image */
+  bool in_place;       /* A0 and A3 are read from x, without a copy */
+  int64_t y;           /* offset of the tile's first pixel in Y */
   ptrdiff_t *at;
   float *mixed, *sums;
   ox_bconv_seg *segs;
@@ -165,7 +169,7 @@ static float *mixed_at(const walk *w, int64_t s) {
   return w->mixed + (size_t)s * OX_STRASSEN_STEPS * w->p->step_floats;
 }
 
-/* What the steps take of the pixels of a tile. */
+/* The sums of pixels of a tile that the steps multiply, for all stretches of k. */
 static void mix_all(const walk *w) {
   const strassen_plan *p = w->p;
   const ox_conv_geom *g = &p->g;
@@ -183,7 +187,7 @@ static void mix_all(const walk *w) {
   }
 }
 
-/* Pixels [i, i + n) of a tile plainly, two panels from |q| on. */
+/* Recomputes pixels [i, i + n) of a tile without Strassen: two panels, from |q| on. */
 static void plain_strip(const walk *w, int64_t q, size_t i, size_t n) {
   const strassen_plan *p = w->p;
   for (int64_t b = 0; b < p->blocks; b++) w->segs[b] = (ox_bconv_seg){b * p->in_pixels * OX_BLOCK, OX_BLOCK, 0};
@@ -204,7 +208,7 @@ static void activate(const walk *w, const ox_bstrassen_end *e, int64_t q) {
   for (int64_t j = 0; j < 2; j++) {
     float *y = e->y + (size_t)j * e->panel;
     if (w->a->slope)
-      w->p->plain->bend(y, w->a->slope + (q + j) * OX_BLOCK, e->pixels);
+      w->p->plain->apply_slopes(y, w->a->slope + (q + j) * OX_BLOCK, e->pixels);
     else if (w->p->post)
       w->p->plain->finish(&w->p->head.task.act, y, e->pixels * OX_BLOCK);
   }
@@ -212,7 +216,7 @@ static void activate(const walk *w, const ox_bstrassen_end *e, int64_t q) {
 
 static float *product_of(const walk *w, size_t step) { return w->sums + step * w->half * OX_BSTRASSEN_COLUMNS; }
 
-/* Pixels from |i| on of the block of C that |step| completes. */
+/* What completes the block of C that |step| finishes, for its pixels from |i| on. */
 static ox_bstrassen_end end_of(const walk *w, size_t step, size_t i) {
   const strassen_plan *p = w->p;
   uint8_t block = ox_strassen[step].c[0];
@@ -242,7 +246,7 @@ static ox_bstrassen_end end_of(const walk *w, size_t step, size_t i) {
   return e;
 }
 
-/* Strips of a step from pixel |i| of its block of C on. */
+/* Strips of a step, from pixel |i| of its block of C on. |whole|: the step completes that block. */
 static void run_strips(const walk *w, ox_bstrassen_strips *t, size_t step, bool whole, size_t i) {
   if (t->n_strips == 0) return;
   t->own = product_of(w, step) + i * OX_BSTRASSEN_COLUMNS;
@@ -262,8 +266,8 @@ static void run_strips(const walk *w, ox_bstrassen_strips *t, size_t step, bool 
   t->end = NULL;
 }
 
-/* The weights that the next strip prefetches, half a stretch of a panel: first what this band reads next, then the
- * next one; NULL: no more. |n| counts them. */
+/* The weights that the |n|-th strip of a tile prefetches, half a stretch of a panel: first those that this band needs
+ * next, then those of the next band. NULL: there are no more. */
 static const float *next_weights(const walk *w, int64_t n) {
   static const int8_t order[] = {0, 3, 1, 2}; /* in which the steps need the blocks of B */
   const strassen_plan *p = w->p;
@@ -304,7 +308,7 @@ static void run_step(const walk *w, int64_t s, size_t step, int64_t *fetched) {
   }
 }
 
-/* Tile |i| of the channels that go to the direct form. */
+/* Tile |i| of the channels that the direct form computes. */
 static void run_rest(const strassen_plan *p, const ox_conv_args *a, int64_t i, char *scratch) {
   const ox_bconv_plan *rest = &p->rest.head;
   int64_t channel = p->bands * BAND_CHANNELS, y = channel * p->pixels;
@@ -316,7 +320,7 @@ static void run_rest(const strassen_plan *p, const ox_conv_args *a, int64_t i, c
   rest->form->run(rest, &b, 0, i, i + 1, scratch + p->rest_at);
 }
 
-/* Tile |i| of the steps. |mixed|: the pixels that the scratch has something of. */
+/* Tile |i| of the bands. |mixed|: the part of the pixels whose sums the scratch holds; -1: none. */
 static void run_bands(const strassen_plan *p, const ox_conv_args *a, int64_t i, int64_t *mixed, char *scratch) {
   walk w = walk_of(p, a, i / p->bands, scratch);
   w.band = i % p->bands;

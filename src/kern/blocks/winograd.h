@@ -205,7 +205,7 @@ typedef struct ox_wino_plan {
   ox_wino_kind kind;
   ox_wino_view view;
   int64_t blocks, pairs;       /* per group: input channels / 16, output channels / 32 */
-  int64_t woven[2];            /* the number of interleaved images along each axis (dilation) */
+  int64_t interleaved[2];      /* the number of interleaved images along each axis (dilation) */
   int64_t across, down;        /* tiles of an image */
   int64_t tiles, strips;       /* of all images of a group */
   int64_t per_line;            /* strips of a line, where strips must not cross lines; else 0 */

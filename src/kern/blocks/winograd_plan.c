@@ -74,8 +74,8 @@ bool ox_wino_view_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_view *out) 
   return true;
 }
 
-/* Images that are woven into one along an axis, and the tiles of each. */
-static int64_t woven(const ox_wino_axis *a, int m, int64_t *out_tiles) {
+/* Images that are interleaved along an axis, and the tiles of each. */
+static int64_t interleaved(const ox_wino_axis *a, int m, int64_t *out_tiles) {
   int64_t n = OX_MAX(OX_MIN(a->dilation, a->out), 1);
   *out_tiles = OX_CEIL_DIV(OX_CEIL_DIV(a->out, n), m);
   return n;
@@ -90,8 +90,8 @@ bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out) 
   const ox_wino_variant *v = ox_wino_select(t->isa);
   double groups = (double)g->groups, ic = (double)OX_CEIL_DIV(g->ic, OX_BLOCK),
          oc = (double)OX_CEIL_DIV(g->oc, OX_BLOCK);
-  int64_t down, across, in_h = woven(&view.axis[0], ox_wino_rows_m(k), &down),
-                        in_w = woven(&view.axis[1], ox_wino_m(k), &across);
+  int64_t down, across, in_h = interleaved(&view.axis[0], ox_wino_rows_m(k), &down),
+                        in_w = interleaved(&view.axis[1], ox_wino_m(k), &across);
   double lines = (double)g->batch * (double)view.depth * (double)in_h * (double)in_w * (double)down;
   double tiles = lines * (double)across, more = lines * (double)(view.windows - 1);
   *out = (ox_wino_work){.weights = groups * (double)g->ic * (double)view.windows * oc * OX_BLOCK, .tiles = tiles};
@@ -180,8 +180,9 @@ bool ox_wino_plan_counts(ox_wino_plan *p, ox_wino_kind k) {
   if (!sizes_ok(x, OX_COUNT(x)) || !sizes_ok(y, OX_COUNT(y)) || !ox_wino_weight_floats(&head->task, k)) return false;
   p->kind = k, p->v = ox_wino_select(head->task.isa);
   p->blocks = OX_CEIL_DIV(g->ic, OX_BLOCK), p->pairs = OX_CEIL_DIV(g->oc, OX_WINO_PAIR);
-  p->woven[0] = woven(&a[0], ox_wino_rows_m(k), &p->down), p->woven[1] = woven(&a[1], (int)m, &p->across);
-  p->tiles = g->batch * p->view.depth * p->woven[0] * p->woven[1] * p->down * p->across;
+  p->interleaved[0] = interleaved(&a[0], ox_wino_rows_m(k), &p->down),
+  p->interleaved[1] = interleaved(&a[1], (int)m, &p->across);
+  p->tiles = g->batch * p->view.depth * p->interleaved[0] * p->interleaved[1] * p->down * p->across;
   head->n_stages = 1;
   return true;
 }

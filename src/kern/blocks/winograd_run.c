@@ -3,8 +3,9 @@
  * output channels, the products of all points are formed and transformed back. */
 #include "kern/blocks/winograd.h"
 
-/* Image |r| of those woven into one along an axis, which starts at *x and *y. Its outputs are r, r + dilation, ... */
-static void unweave(const ox_wino_axis *a, int64_t r, int64_t *x, int64_t *y, int64_t *in, int64_t *out, int64_t *pad) {
+/* Image |r| of those interleaved along an axis, which starts at *x and *y. Its outputs are r, r + dilation, ... */
+static void find_image(const ox_wino_axis *a, int64_t r, int64_t *x, int64_t *y, int64_t *in, int64_t *out,
+                       int64_t *pad) {
   int64_t d = a->dilation, first = r + a->first; /* what the first output's first tap meets */
   int64_t at = (first % d + d) % d;
   *x += at * a->x_step, *y += r * a->y_step;
@@ -26,8 +27,8 @@ static ox_wino_image image_at(const ox_wino_plan *p, const ox_conv_args *a, int6
                      .y_row = down->y_step * down->dilation,
                      .x_column = across->x_step * across->dilation,
                      .y_column = across->y_step * across->dilation};
-  unweave(down, r, &x, &y, &i.in_h, &i.out_h, &i.pad_h);
-  unweave(across, c, &x, &y, &i.in_w, &i.out_w, &i.pad_w);
+  find_image(down, r, &x, &y, &i.in_h, &i.out_h, &i.pad_h);
+  find_image(across, c, &x, &y, &i.in_w, &i.out_w, &i.pad_w);
   i.x = a->x + x, i.y = a->y + y, i.z = a->z ? a->z + y : NULL;
   return i;
 }
@@ -38,8 +39,8 @@ static ox_wino_span span_at(const ox_wino_plan *p, const ox_conv_args *a, int64_
                             size_t count, ox_wino_image *image) {
   int64_t tile = begin + (int64_t)at, line = (p->per_line ? begin : tile) / p->across, tx = tile - line * p->across;
   int64_t ty = line % p->down, plane = line / p->down, left = (int64_t)(count - at);
-  int64_t c = plane % p->woven[1], r = plane / p->woven[1] % p->woven[0];
-  plane /= p->woven[0] * p->woven[1];
+  int64_t c = plane % p->interleaved[1], r = plane / p->interleaved[1] % p->interleaved[0];
+  plane /= p->interleaved[0] * p->interleaved[1];
   *image = image_at(p, a, group, plane / p->view.depth, plane % p->view.depth, r, c);
   int64_t beside = OX_MIN(p->per_line ? left : OX_MIN(p->across - tx, left), OX_WINO_SPAN);
   return (ox_wino_span){ty * ox_wino_rows_m(p->kind), tx * ox_wino_m(p->kind), beside, at};
@@ -101,7 +102,7 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
       p->v->mul(&mul);
     }
   }
-  ox_wino_strip_out(p, a, group, s, pair, m, p->head.task.lends ? NULL : filters);
+  ox_wino_strip_out(p, a, group, s, pair, m, p->head.task.reads_w ? NULL : filters);
 }
 
 void ox_wino_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,

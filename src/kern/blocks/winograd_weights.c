@@ -5,7 +5,7 @@
  *
  * Behind all of U lie the filters as they were, [group][pair of blocks][ic][tap][32]: what is not finite is computed
  * from them, because U no longer tells a zero from a very small number, whose products with infinity differ. Where runs
- * can ask for them (t->lends) they are left out. */
+ * can ask for them (t->reads_w) they are left out. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -14,7 +14,7 @@
 size_t ox_wino_weight_floats(const ox_bconv_task *t, ox_wino_kind k) {
   int64_t taps = ox_conv_taps(&t->g), n = 1;
   int64_t all[] = {t->g.groups, t->g.ic, OX_ROUND_UP(t->g.oc, OX_BLOCK),
-                   ox_wino_tile_weights(k) * ox_wino_windows(k, taps) + (t->lends ? 0 : taps)};
+                   ox_wino_tile_weights(k) * ox_wino_windows(k, taps) + (t->reads_w ? 0 : taps)};
   for (size_t i = 0; i < OX_COUNT(all); i++)
     if (!ox_mul_i64_ok(n, all[i], &n)) return 0;
   return (size_t)n;
@@ -75,7 +75,7 @@ void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind kind, float *dst, const f
     int64_t at = (i / pairs * OX_ROUND_UP(oc, OX_BLOCK) + oc0) * ic;
     unit to = {&ox_wino_select(t->isa)->steps[kind],           kind, ic, taps, windows, width,
                dst + at * windows * ox_wino_tile_weights(kind)};
-    float *kept = t->lends ? NULL : dst + ox_wino_u_floats(t, kind) + at * taps;
+    float *kept = t->reads_w ? NULL : dst + ox_wino_u_floats(t, kind) + at * taps;
     const ox_f32u *from = (const ox_f32u *)w + (ox_wino_unit_filter(t, i) - ox_wino_unit_filter(t, u0)) * ic * taps;
     for (int64_t c = 0; c < ic; c += chunk) {
       if (stop && ox_stop_asked(stop)) return;
