@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/move/transpose_avx2.c - transposition in registers: square blocks by rounds of interleaving. */
+ * kern/move/transpose_avx2.c - transposition of square blocks in registers, by rounds of interleaving. */
 #include <immintrin.h>
 
 #include "kern/move/transpose_edge.h"
@@ -116,62 +116,62 @@ TRANSPOSE_BLOCKS(transpose_u16, 2, 8, 2, block_u16)
 TRANSPOSE_BLOCKS(transpose_u32, 4, 8, 1, block_u32)
 TRANSPOSE_BLOCKS(transpose_u64, 8, 4, 1, block_u64)
 
-/* Three rows of 4-byte elements woven into one (planes to pixels): each output vector takes lanes of all three. */
-static int64_t weave3(const char *in, int64_t is, char *out, int64_t cols) {
+/* Interleaves three rows of 4-byte elements to one (planes to pixels): each output vector takes lanes of all three. */
+static int64_t interleave3(const char *in, int64_t is, char *out, int64_t cols) {
   const __m256i lane[3] = {_mm256_setr_epi32(0, 0, 0, 1, 1, 1, 2, 2), _mm256_setr_epi32(2, 3, 3, 3, 4, 4, 4, 5),
                            _mm256_setr_epi32(5, 5, 6, 6, 6, 7, 7, 7)};
   if (cols < 8) return 0;
   EACH_SOME(c, cols, 8) {
     __m256 a = load256(in + c * 4), b = load256(in + is + c * 4), d = load256(in + 2 * is + c * 4), p, q, r;
-#define WOVEN(k, first, second)                                                       \
+#define INTERLEAVED(k, first, second)                                                 \
   p = _mm256_permutevar8x32_ps(a, lane[k]), q = _mm256_permutevar8x32_ps(b, lane[k]); \
   r = _mm256_permutevar8x32_ps(d, lane[k]);                                           \
   store256(out + c * 12 + 32 * (k), _mm256_blend_ps(_mm256_blend_ps(r, p, first), q, second))
-    WOVEN(0, 0x49, 0x92);
-    WOVEN(1, 0x92, 0x24);
-    WOVEN(2, 0x24, 0x49);
-#undef WOVEN
+    INTERLEAVED(0, 0x49, 0x92);
+    INTERLEAVED(1, 0x92, 0x24);
+    INTERLEAVED(2, 0x24, 0x49);
+#undef INTERLEAVED
   }
   return cols;
 }
 
 /* The reverse: one row of triples into three rows. */
-static int64_t unweave3(const char *in, char *out, int64_t os, int64_t rows) {
+static int64_t deinterleave3(const char *in, char *out, int64_t os, int64_t rows) {
   const __m256i lane[3] = {_mm256_setr_epi32(0, 3, 6, 1, 4, 7, 2, 5), _mm256_setr_epi32(1, 4, 7, 2, 5, 0, 3, 6),
                            _mm256_setr_epi32(2, 5, 0, 3, 6, 1, 4, 7)};
   if (rows < 8) return 0;
   EACH_SOME(r, rows, 8) {
     __m256 x = load256(in + r * 12), y = load256(in + r * 12 + 32), z = load256(in + r * 12 + 64);
-#define UNWOVEN(k, from_y, from_z) \
-  store256(out + (k)*os + r * 4,   \
+#define DEINTERLEAVED(k, from_y, from_z) \
+  store256(out + (k)*os + r * 4,         \
            _mm256_permutevar8x32_ps(_mm256_blend_ps(_mm256_blend_ps(x, y, from_y), z, from_z), lane[k]))
-    UNWOVEN(0, 0x92, 0x24);
-    UNWOVEN(1, 0x24, 0x49);
-    UNWOVEN(2, 0x49, 0x92);
-#undef UNWOVEN
+    DEINTERLEAVED(0, 0x92, 0x24);
+    DEINTERLEAVED(1, 0x24, 0x49);
+    DEINTERLEAVED(2, 0x49, 0x92);
+#undef DEINTERLEAVED
   }
   return rows;
 }
 
-/* Rows or columns of a few elements: what the loops leave is done one by one. */
+/* Two to four rows or columns: interleaved; the elements left over one by one. |otherwise|: other matrices. */
 #define NARROW(e, otherwise)                                                        \
   int64_t done = -1; /* columns, where there are few rows */                        \
   if (rows == 2 && os == 2 * (e))                                                   \
-    done = weave2_narrow(in, is, out, cols, e);                                     \
+    done = interleave2_narrow(in, is, out, cols, e);                                \
   else if (rows == 3 && os == 3 * (e))                                              \
-    done = weave3_narrow(in, is, out, cols, e);                                     \
+    done = interleave3_narrow(in, is, out, cols, e);                                \
   else if (rows == 4 && os == 4 * (e))                                              \
-    done = weave4_narrow(in, is, out, cols, e);                                     \
+    done = interleave4_narrow(in, is, out, cols, e);                                \
   if (done >= 0) {                                                                  \
     transpose_edge(in + done * (e), is, out + done * os, os, rows, cols - done, e); \
     return;                                                                         \
   }                                                                                 \
   if (cols == 2 && is == 2 * (e))                                                   \
-    done = unweave2_narrow(in, out, os, rows, e);                                   \
+    done = deinterleave2_narrow(in, out, os, rows, e);                              \
   else if (cols == 3 && is == 3 * (e))                                              \
-    done = unweave3_narrow(in, out, os, rows, e);                                   \
+    done = deinterleave3_narrow(in, out, os, rows, e);                              \
   else if (cols == 4 && is == 4 * (e))                                              \
-    done = unweave4_narrow(in, out, os, rows, e);                                   \
+    done = deinterleave4_narrow(in, out, os, rows, e);                              \
   if (done >= 0)                                                                    \
     transpose_edge(in + done * is, is, out + done * (e), os, rows - done, cols, e); \
   else                                                                              \
@@ -185,35 +185,35 @@ void ox_transpose_u16__avx2(const char *in, int64_t is, char *out, int64_t os, i
   NARROW(2, transpose_u16(in, is, out, os, rows, cols))
 }
 
-/* Three rows of 8-byte elements: lanes of the first, second and third that each output vector takes. */
-static int64_t weave3_u64(const char *in, int64_t is, char *out, int64_t cols) {
+/* Interleaves three rows of 8-byte elements: of_a, of_b, of_d are the lanes that an output vector takes from each. */
+static int64_t interleave3_u64(const char *in, int64_t is, char *out, int64_t cols) {
   if (cols < 4) return 0;
   EACH_SOME(c, cols, 4) {
     __m256d a = _mm256_castps_pd(load256(in + c * 8)), b = _mm256_castps_pd(load256(in + is + c * 8));
     __m256d d = _mm256_castps_pd(load256(in + 2 * is + c * 8)), p, q, r;
-#define WOVEN(k, of_a, of_b, of_d, first, second)                                                             \
+#define INTERLEAVED(k, of_a, of_b, of_d, first, second)                                                       \
   p = _mm256_permute4x64_pd(a, of_a), q = _mm256_permute4x64_pd(b, of_b), r = _mm256_permute4x64_pd(d, of_d); \
   store256(out + c * 24 + 32 * (k), _mm256_castpd_ps(_mm256_blend_pd(_mm256_blend_pd(r, p, first), q, second)))
-    WOVEN(0, 0x40, 0x00, 0x00, 9, 2);
-    WOVEN(1, 0x20, 0x81, 0x04, 4, 9);
-    WOVEN(2, 0x0c, 0x30, 0xc2, 2, 4);
-#undef WOVEN
+    INTERLEAVED(0, 0x40, 0x00, 0x00, 9, 2);
+    INTERLEAVED(1, 0x20, 0x81, 0x04, 4, 9);
+    INTERLEAVED(2, 0x0c, 0x30, 0xc2, 2, 4);
+#undef INTERLEAVED
   }
   return cols;
 }
 
-static int64_t unweave3_u64(const char *in, char *out, int64_t os, int64_t rows) {
+static int64_t deinterleave3_u64(const char *in, char *out, int64_t os, int64_t rows) {
   if (rows < 4) return 0;
   EACH_SOME(r, rows, 4) {
     __m256d x = _mm256_castps_pd(load256(in + r * 24)), y = _mm256_castps_pd(load256(in + r * 24 + 32));
     __m256d z = _mm256_castps_pd(load256(in + r * 24 + 64));
-#define UNWOVEN(k, from_y, from_z, order) \
-  store256(out + (k)*os + r * 8,          \
+#define DEINTERLEAVED(k, from_y, from_z, order) \
+  store256(out + (k)*os + r * 8,                \
            _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_blend_pd(_mm256_blend_pd(x, y, from_y), z, from_z), order)))
-    UNWOVEN(0, 4, 2, 0x6c);
-    UNWOVEN(1, 9, 4, 0xb1);
-    UNWOVEN(2, 2, 9, 0xc6);
-#undef UNWOVEN
+    DEINTERLEAVED(0, 4, 2, 0x6c);
+    DEINTERLEAVED(1, 9, 4, 0xb1);
+    DEINTERLEAVED(2, 2, 9, 0xc6);
+#undef DEINTERLEAVED
   }
   return rows;
 }
@@ -221,18 +221,18 @@ static int64_t unweave3_u64(const char *in, char *out, int64_t os, int64_t rows)
 void ox_transpose_u64__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
   int64_t done = 0;
   if (rows == 3 && os == 24) {
-    done = weave3_u64(in, is, out, cols);
+    done = interleave3_u64(in, is, out, cols);
     transpose_edge(in + done * 8, is, out + done * os, os, rows, cols - done, 8);
   } else if (cols == 3 && is == 24) {
-    done = unweave3_u64(in, out, os, rows);
+    done = deinterleave3_u64(in, out, os, rows);
     transpose_edge(in + done * is, is, out + done * 8, os, rows - done, cols, 8);
   } else {
     transpose_u64(in, is, out, os, rows, cols);
   }
 }
 
-/* Pairs of 4-byte elements: two rows into one, and back. */
-static int64_t weave2(const char *in, int64_t is, char *out, int64_t cols) {
+/* Two rows of 4-byte elements to one row of pairs, and the reverse. */
+static int64_t interleave2(const char *in, int64_t is, char *out, int64_t cols) {
   if (cols < 8) return 0;
   EACH_SOME(c, cols, 8) {
     __m256 a = load256(in + c * 4), b = load256(in + is + c * 4);
@@ -243,7 +243,7 @@ static int64_t weave2(const char *in, int64_t is, char *out, int64_t cols) {
   return cols;
 }
 
-static int64_t unweave2(const char *in, char *out, int64_t os, int64_t rows) {
+static int64_t deinterleave2(const char *in, char *out, int64_t os, int64_t rows) {
   if (rows < 8) return 0;
   EACH_SOME(r, rows, 8) {
     __m256 x = load256(in + r * 8), y = load256(in + r * 8 + 32);
@@ -253,7 +253,7 @@ static int64_t unweave2(const char *in, char *out, int64_t os, int64_t rows) {
   return rows;
 }
 
-/* 4 x 4 of them. */
+/* 4 x 4 elements of 4 bytes. */
 OX_INLINE void block_4x4(const char *in, int64_t is, char *out, int64_t os) {
   __m128 a = _mm_castsi128_ps(load128(in)), b = _mm_castsi128_ps(load128(in + is));
   __m128 c = _mm_castsi128_ps(load128(in + 2 * is)), d = _mm_castsi128_ps(load128(in + 3 * is));
@@ -262,13 +262,13 @@ OX_INLINE void block_4x4(const char *in, int64_t is, char *out, int64_t os) {
   store128(out + 2 * os, _mm_castps_si128(c)), store128(out + 3 * os, _mm_castps_si128(d));
 }
 
-static int64_t weave4(const char *in, int64_t is, char *out, int64_t os, int64_t cols) {
+static int64_t interleave4(const char *in, int64_t is, char *out, int64_t os, int64_t cols) {
   if (cols < 4) return 0;
   EACH_SOME(c, cols, 4) block_4x4(in + c * 4, is, out + c * os, os);
   return cols;
 }
 
-static int64_t unweave4(const char *in, int64_t is, char *out, int64_t os, int64_t rows) {
+static int64_t deinterleave4(const char *in, int64_t is, char *out, int64_t os, int64_t rows) {
   if (rows < 4) return 0;
   EACH_SOME(r, rows, 4) block_4x4(in + r * is, is, out + r * 4, os);
   return rows;
@@ -277,21 +277,21 @@ static int64_t unweave4(const char *in, int64_t is, char *out, int64_t os, int64
 void ox_transpose_u32__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
   int64_t done = -1; /* columns, where there are few rows */
   if (rows == 2 && os == 8)
-    done = weave2(in, is, out, cols);
+    done = interleave2(in, is, out, cols);
   else if (rows == 3 && os == 12)
-    done = weave3(in, is, out, cols);
+    done = interleave3(in, is, out, cols);
   else if (rows == 4)
-    done = weave4(in, is, out, os, cols);
+    done = interleave4(in, is, out, os, cols);
   if (done >= 0) {
     transpose_edge(in + done * 4, is, out + done * os, os, rows, cols - done, 4);
     return;
   }
   if (cols == 2 && is == 8)
-    done = unweave2(in, out, os, rows);
+    done = deinterleave2(in, out, os, rows);
   else if (cols == 3 && is == 12)
-    done = unweave3(in, out, os, rows);
+    done = deinterleave3(in, out, os, rows);
   else if (cols == 4)
-    done = unweave4(in, is, out, os, rows);
+    done = deinterleave4(in, is, out, os, rows);
   if (done >= 0)
     transpose_edge(in + done * is, is, out + done * 4, os, rows - done, cols, 4);
   else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/move/transpose_few_avx2.h - two, three and four rows of elements of |e| bytes, 1 or 2, woven into one, and back.
- * Each returns how far it came: all of them, or nowhere where a vector is too long. */
+ * kern/move/transpose_few_avx2.h - interleaves two, three or four rows of elements of |e| bytes, 1 or 2, to one row,
+ * and the reverse. Each function returns how many columns or rows it has done: all, or none if they are shorter than a
+ * vector; the caller does the rest. */
 #ifndef OX_KERN_MOVE_TRANSPOSE_FEW_AVX2_H
 #define OX_KERN_MOVE_TRANSPOSE_FEW_AVX2_H
 
@@ -17,9 +18,9 @@ OX_INLINE void store128(char *p, __m128i v) { _mm_storeu_si128((__m128i *)(void 
   for (int64_t i##_ = 0, i; i##_ < (n) && (i = OX_MIN(i##_, (n) - (step)), true); i##_ += (step))
 
 /* ---- three ---- */
-/* Pixels of 3 elements of |e| bytes, 48 bytes a time: byte i of plane k is byte i % e of element 3 (i / e) + k; -1
- * takes none from this third. */
-OX_INLINE int64_t unweave3_narrow(const char *in, char *out, int64_t os, int64_t rows, int e) {
+/* Splits pixels of 3 elements into planes, 48 bytes at a time: byte i of plane k is byte i % e of element 3 (i / e) +
+ * k. take[k][third] picks the bytes of plane k from that third of the 48; -1: none. */
+OX_INLINE int64_t deinterleave3_narrow(const char *in, char *out, int64_t os, int64_t rows, int e) {
   int8_t take[3][3][16];
   for (int k = 0; k < 3; k++)
     for (int third = 0; third < 3; third++)
@@ -40,7 +41,7 @@ OX_INLINE int64_t unweave3_narrow(const char *in, char *out, int64_t os, int64_t
 }
 
 /* The reverse: byte g of the 48 is byte g % e of element g / e, which is of plane g / e % 3. */
-OX_INLINE int64_t weave3_narrow(const char *in, int64_t is, char *out, int64_t cols, int e) {
+OX_INLINE int64_t interleave3_narrow(const char *in, int64_t is, char *out, int64_t cols, int e) {
   int8_t take[3][3][16];
   for (int t = 0; t < 3; t++)
     for (int k = 0; k < 3; k++)
@@ -61,7 +62,8 @@ OX_INLINE int64_t weave3_narrow(const char *in, int64_t is, char *out, int64_t c
 }
 
 /* ---- two ---- */
-OX_INLINE int64_t weave2_narrow(const char *in, int64_t is, char *out, int64_t cols, int e) {
+
+OX_INLINE int64_t interleave2_narrow(const char *in, int64_t is, char *out, int64_t cols, int e) {
   if (cols < 16 / e) return 0;
   EACH_SOME(c, cols, 16 / e) {
     __m128i a = load128(in + c * e), b = load128(in + is + c * e);
@@ -71,7 +73,7 @@ OX_INLINE int64_t weave2_narrow(const char *in, int64_t is, char *out, int64_t c
   return cols;
 }
 
-OX_INLINE int64_t unweave2_narrow(const char *in, char *out, int64_t os, int64_t rows, int e) {
+OX_INLINE int64_t deinterleave2_narrow(const char *in, char *out, int64_t os, int64_t rows, int e) {
   const __m128i apart = e == 1 ? _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)
                                : _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
   if (rows < 16 / e) return 0;
@@ -83,42 +85,42 @@ OX_INLINE int64_t unweave2_narrow(const char *in, char *out, int64_t os, int64_t
   return rows;
 }
 
-/* ---- four: the elements of a vector are sorted by row into words of 4 bytes, which are a square of four vectors ----
- */
-OX_INLINE void square_of_words(__m128i *v) {
+/* ---- four: elements are sorted into words of 4 bytes by row, and the words of four vectors transposed ---- */
+
+OX_INLINE void transpose_words(__m128i *v) {
   __m128 a = _mm_castsi128_ps(v[0]), b = _mm_castsi128_ps(v[1]), c = _mm_castsi128_ps(v[2]), d = _mm_castsi128_ps(v[3]);
   _MM_TRANSPOSE4_PS(a, b, c, d);
   v[0] = _mm_castps_si128(a), v[1] = _mm_castps_si128(b), v[2] = _mm_castps_si128(c), v[3] = _mm_castps_si128(d);
 }
 
-/* Pixels to words, which for bytes is its own inverse. */
-OX_INLINE __m128i fours_apart(int e) {
+/* The shuffle from pixels of 4 elements to words by row, and the reverse; for bytes they are the same. */
+OX_INLINE __m128i pixels_to_words(int e) {
   return e == 1 ? _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)
                 : _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
 }
-OX_INLINE __m128i fours_together(int e) {
-  return e == 1 ? fours_apart(1) : _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+OX_INLINE __m128i words_to_pixels(int e) {
+  return e == 1 ? pixels_to_words(1) : _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
 }
 
-OX_INLINE int64_t weave4_narrow(const char *in, int64_t is, char *out, int64_t cols, int e) {
-  const __m128i order = fours_together(e);
+OX_INLINE int64_t interleave4_narrow(const char *in, int64_t is, char *out, int64_t cols, int e) {
+  const __m128i order = words_to_pixels(e);
   if (cols < 16 / e) return 0;
   EACH_SOME(c, cols, 16 / e) {
     __m128i v[4];
     OX_UNROLL for (int k = 0; k < 4; k++) v[k] = load128(in + k * is + c * e);
-    square_of_words(v);
+    transpose_words(v);
     OX_UNROLL for (int k = 0; k < 4; k++) store128(out + 4 * c * e + 16 * k, _mm_shuffle_epi8(v[k], order));
   }
   return cols;
 }
 
-OX_INLINE int64_t unweave4_narrow(const char *in, char *out, int64_t os, int64_t rows, int e) {
-  const __m128i order = fours_apart(e);
+OX_INLINE int64_t deinterleave4_narrow(const char *in, char *out, int64_t os, int64_t rows, int e) {
+  const __m128i order = pixels_to_words(e);
   if (rows < 16 / e) return 0;
   EACH_SOME(r, rows, 16 / e) {
     __m128i v[4];
     OX_UNROLL for (int k = 0; k < 4; k++) v[k] = _mm_shuffle_epi8(load128(in + 4 * r * e + 16 * k), order);
-    square_of_words(v);
+    transpose_words(v);
     OX_UNROLL for (int k = 0; k < 4; k++) store128(out + k * os + r * e, v[k]);
   }
   return rows;
