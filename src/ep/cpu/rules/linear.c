@@ -115,6 +115,12 @@ static ox_status *scale_apply(const ox_rewrite *g, const ox_match *m) {
   return take_over(g, m->node[PRODUCT], m->node[AFTER]);
 }
 
+/* The inputs of a product in patterns whose node 0 stands in front of A, or of B. */
+#define FEEDS_A \
+  { OX_FROM(0) }
+#define FEEDS_B \
+  { OX_ANY, OX_FROM(0) }
+
 /* ---- a scale of an input ---- */
 
 enum { SCALE, PRODUCT_OF };
@@ -127,16 +133,13 @@ enum { SCALE, PRODUCT_OF };
       .types = OX_BIT(OX_F32)                                                                                        \
     }                                                                                                                \
   }
-#define SCALED_A \
-  { OX_FROM(SCALE) }
-#define SCALED_B \
-  { OX_ANY, OX_FROM(SCALE) }
-static const ox_pat scaled_a[] = SCALE_IN(SCALED_A, "MatMul", NULL);
-static const ox_pat scaled_b[] = SCALE_IN(SCALED_B, "MatMul", NULL);
-static const ox_pat scaled_a_linear[] = SCALE_IN(SCALED_A, "Linear", onyx);
-static const ox_pat scaled_b_linear[] = SCALE_IN(SCALED_B, "Linear", onyx);
+static const ox_pat scaled_a[] = SCALE_IN(FEEDS_A, "MatMul", NULL);
+static const ox_pat scaled_b[] = SCALE_IN(FEEDS_B, "MatMul", NULL);
+static const ox_pat scaled_a_linear[] = SCALE_IN(FEEDS_A, "Linear", onyx);
+static const ox_pat scaled_b_linear[] = SCALE_IN(FEEDS_B, "Linear", onyx);
 
-/* A decoder's keys need not be copied for the scale, nor for the Transpose that then meets the product. */
+/* Saves the scaled copy, of a decoder's keys for example; a Transpose in front of the scale then becomes part of the
+ * product, too. */
 static int scaled_guard(const ox_rewrite *g, ox_match *m) {
   double *s = OX_CAPTURE(m, double);
   ox_id scale = m->node[SCALE];
@@ -161,14 +164,10 @@ static ox_status *scaled_apply(const ox_rewrite *g, const ox_match *m) {
 enum { TRANSPOSE, TRANSPOSED };
 #define BEHIND(slot_pattern, ops, dom) \
   { [TRANSPOSE] = {.op = "Transpose"}, [TRANSPOSED] = {.op = ops, .domain = dom, .in = slot_pattern, .types = FLOATS}, }
-#define IN_A \
-  { OX_FROM(TRANSPOSE) }
-#define IN_B \
-  { OX_ANY, OX_FROM(TRANSPOSE) }
-static const ox_pat trans_a[] = BEHIND(IN_A, "MatMul", NULL);
-static const ox_pat trans_b[] = BEHIND(IN_B, "MatMul", NULL);
-static const ox_pat trans_a_linear[] = BEHIND(IN_A, "Linear", onyx);
-static const ox_pat trans_b_linear[] = BEHIND(IN_B, "Linear", onyx);
+static const ox_pat trans_a[] = BEHIND(FEEDS_A, "MatMul", NULL);
+static const ox_pat trans_b[] = BEHIND(FEEDS_B, "MatMul", NULL);
+static const ox_pat trans_a_linear[] = BEHIND(FEEDS_A, "Linear", onyx);
+static const ox_pat trans_b_linear[] = BEHIND(FEEDS_B, "Linear", onyx);
 
 /* The Transpose swaps the last two dimensions and leaves the others. */
 static int swaps_last(const ox_rewrite *g, ox_id node) {
