@@ -2,6 +2,10 @@
  * base/alloc.c - the heap allocator. */
 #if defined(_WIN32)
 #include <malloc.h>
+#elif defined(__linux__)
+#define _DEFAULT_SOURCE
+#include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 #include "base/alloc.h"
@@ -45,6 +49,18 @@ void *ox_new_zeroed(ox_alloc a, size_t bytes) {
   void *p = ox_new(a, bytes);
   if (p) memset(p, 0, bytes);
   return p;
+}
+
+void ox_delete_pages(ox_alloc a, void *p, size_t bytes) {
+#if defined(__linux__)
+  enum { WORTH_A_CALL = 64 << 10 };
+  if (p && bytes >= WORTH_A_CALL && a.alloc == heap_alloc) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = OX_ROUND_UP((uintptr_t)p, page), to = ((uintptr_t)p + bytes) & ~(page - 1);
+    if (to > from) (void)madvise((void *)from, to - from, MADV_DONTNEED);
+  }
+#endif
+  ox_delete(a, p, bytes);
 }
 
 bool ox_grow(ox_alloc a, void **items, size_t *capacity, size_t count, size_t item_bytes) {

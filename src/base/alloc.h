@@ -19,6 +19,9 @@ static inline void ox_delete(ox_alloc a, void *p, size_t bytes) {
   if (p) a.free(a.ctx, p, bytes);
 }
 
+/* As ox_delete; if |a| is the heap, the system gets the block's pages back at once, which a heap may keep. */
+void ox_delete_pages(ox_alloc a, void *p, size_t bytes);
+
 /* Grows |*items| (of |item_bytes| each), by doubling, until index |count| fits. False if out of memory: nothing has
  * changed. */
 bool ox_grow(ox_alloc a, void **items, size_t *capacity, size_t count, size_t item_bytes);

@@ -20,6 +20,10 @@ void ox_quota_raise(ox_quota *q, size_t limit);
 /* Sets |trim|, which frees unused memory; it is called, from any thread, before an allocation is refused or fails. */
 void ox_quota_set_trim(ox_quota *q, void (*trim)(void *ctx), void *ctx);
 
+/* From now on the pages of large blocks that are freed go back to the system at once (ox_delete_pages): their owner
+ * will not need so much again. Any thread. */
+void ox_quota_give_back(ox_quota *q);
+
 /* The bytes that are left. Any thread. */
 size_t ox_quota_left(const ox_quota *q);
 /* The number of allocations refused so far, for ox_quota_explain. Any thread. */
