@@ -62,7 +62,8 @@ static void test_sessions_come_and_go(void **state) {
     for (int i = 0; i < SESSIONS; i++) ox_session_release(s[i]);
     size_t after = resident();
     if (held < before + WEIGHTS) fail_msg("round %d: %zu bytes with sessions, %zu without", round, held, before);
-    if (after > before + MOST_KEPT) fail_msg("round %d: %zu bytes before the sessions, %zu after", round, before, after);
+    if (after > before + MOST_KEPT)
+      fail_msg("round %d: %zu bytes before the sessions, %zu after", round, before, after);
   }
   ox_env_release(env);
 }
