@@ -13,6 +13,7 @@
 #include "exec/step_run.h"
 #include "exec/stretch.h"
 #include "exec/waits.h"
+#include "graph/trail.h"
 
 /* Results of shape arithmetic are computed once per signature; anything larger is left to the run. */
 enum { MOST_KNOWN_ELEMENTS = 4096 };
@@ -353,6 +354,13 @@ static void place_values(ox_context *c) {
     if (c->steps[i].mode == OX_MODE_STATIC) c->steps[i].c.shared = c->shared, c->steps[i].scratch = c->scratch;
 }
 
+static const ox_shape *shape_of(const void *context, ox_id v) { return &((const ox_context *)context)->slots[v].t.shape; }
+
+ox_status *ox_context_note(const ox_context *c, const ox_unit *u, ox_status *st) {
+  if (OX_LIKELY(!st)) return NULL;
+  return ox_unit_note(ox_trail_add(st, c->plan->graph, u->node, shape_of, c), c->plan, u);
+}
+
 static ox_status *build(ox_context *c, const ox_type *key, const ox_tensor *const *known, bool direct) {
   const ox_plan *p = c->plan;
   c->slots = OX_ARENA_ARRAY(&c->arena, ox_slot, p->graph->n_values + 1);
@@ -365,7 +373,7 @@ static ox_status *build(ox_context *c, const ox_type *key, const ox_tensor *cons
     c->n_steps++;
     OX_TRY(ox_watch_check(c->env->watch));
     OX_TRY(make_step(c, s, &p->units[i]));
-    OX_TRY(ox_unit_note(settle(c, s), p, s->unit));
+    OX_TRY(ox_context_note(c, s->unit, settle(c, s)));
   }
   find_passing(c);
   OX_TRY(ox_context_add_waits(c));

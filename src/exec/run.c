@@ -196,7 +196,7 @@ static ox_status *run_steps(ox_context *c, const ox_run_env *env) {
     int64_t start = env->profile ? ox_clock_ns() : 0;
     if (OX_UNLIKELY(env->watch != NULL)) OX_TRY(ox_watch_check(env->watch));
     ox_status *st = run_step(c, s);
-    if (OX_UNLIKELY(st != NULL)) return ox_unit_note(ox_workspace_explain(c->workspace, s, st), c->plan, s->unit);
+    if (OX_UNLIKELY(st != NULL)) return ox_context_note(c, s->unit, ox_workspace_explain(c->workspace, s, st));
     if (env->profile && s->mode != OX_MODE_VIEW) record(c, s, start);
     give_back(c, s);
   }

@@ -104,6 +104,9 @@ typedef struct ox_run_sink {
   ox_status *(*other)(struct ox_run_sink *s, uint32_t index, const ox_tensor *t);
 } ox_run_sink;
 
+/* Adds to an error which unit failed and, if shapes do not fit, where they come from. OK passes through. */
+OX_NODISCARD ox_status *ox_context_note(const ox_context *c, const ox_unit *u, ox_status *st);
+
 /* Frees what neither this context nor the bodies that the run has entered use. */
 void ox_context_trim(void *context);
 

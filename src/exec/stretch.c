@@ -198,7 +198,7 @@ static ox_status *run_step(void *payload, uint32_t unit) {
   pthread_mutex_lock(&c->lock);
   st = ox_workspace_explain(c->workspace, s, st);
   pthread_mutex_unlock(&c->lock);
-  return ox_unit_note(st, c->plan, s->unit);
+  return ox_context_note(c, s->unit, st);
 }
 
 /* |node_of|: per value, the node that makes it, if one of this stretch does; a view is made by whoever makes its input.

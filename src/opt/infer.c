@@ -7,6 +7,7 @@
 #include "graph/control.h"
 #include "graph/known.h"
 #include "graph/made.h"
+#include "graph/trail.h"
 #include "opt/opt.h"
 
 /* One graph being inferred, inside those that enclose it. */
@@ -36,8 +37,13 @@ typedef struct node_io {
 
 static ox_status *infer_graph(work *w, ox_graph *g, scope *up);
 
+static const ox_shape *declared_shape(const void *graph, ox_id v) {
+  return &((const ox_graph *)graph)->values[v].type.shape;
+}
+
 static ox_status *note(ox_status *st, const ox_graph *g, const ox_node *n) {
   if (!st) return NULL;
+  st = ox_trail_add(st, g, (ox_id)(n - g->nodes), declared_shape, g);
   if (*n->name) return ox_status_note(st, "node '%s' (%s)", n->name, n->op);
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) return ox_status_note(st, "node of '%s' (%s)", g->values[n->out[i]].name, n->op);
