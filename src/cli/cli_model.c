@@ -49,6 +49,7 @@ bool cli_session_opts(cli_session_args *a, ox_session_opts *out) {
   out->disabled_rules = (const char *const *)a->no_rules.items, out->n_disabled_rules = a->no_rules.n;
   out->require = (const char *const *)a->require.items, out->n_require = a->require.n;
   out->cache_dir = a->cache_dir, out->tune_cache = a->tune_cache, out->tune = a->tune;
+  out->all_values = a->all_values;
   size_t mib = (size_t)a->max_memory;
   out->max_memory = (unsigned long long)a->max_memory > SIZE_MAX >> 20 ? SIZE_MAX : mib << 20;
   out->dump_before = a->dump_before, out->dump_after = a->dump_after;

@@ -12,7 +12,7 @@ typedef struct cli_session_args {
   bool level_given;
   cli_list require, no_rules;
   char *cache_dir, *tune_cache, *dump_before, *dump_after;
-  bool tune;
+  bool tune, all_values;
   cli_providers providers;
 } cli_session_args;
 

@@ -7,6 +7,7 @@
 
 #include "cli_model.h"
 #include "describe.h"
+#include "not_finite.h"
 #include "npy.h"
 
 enum { WHY = 1024 };
@@ -22,6 +23,8 @@ static const cli_option options[] = {
              "a recorded value (.pb: TensorProto, SequenceProto ...) or a NumPy file (.npy);\n"
              "NAME=random[:SEED]: random numbers; random[:SEED]: for the rest"),
     CLI_TEXT("output", "DIR", &args.output, "write each output to DIR/NAME.npy (.pb where NumPy has no such type)"),
+    CLI_FLAG("trace-nan", &args.model.args.all_values,
+             "instead of the outputs, tell which node first makes a NaN, and which an infinity"),
     CLI_MODEL_OPTIONS(args.model),
 };
 
@@ -165,6 +168,7 @@ static int work(cli_model *m) {
   if (!st) st = cli_inputs_random(m->env, m->session, seed, &m->dims, &m->in);
   if (!st) st = cli_model_run(m);
   if (st) return cli_fail(st);
+  if (m->args.all_values) return cli_tell_not_finite(m) ? EXIT_FAILED : EXIT_OK;
   show(m);
   if (!args.output || write_values(m, args.output, why)) return EXIT_OK;
 failed:
@@ -185,7 +189,8 @@ const cli_command cmd_run = {
     .summary = "runs a model once",
     .about =
         "Runs the model and prints each output's name, type, shape and a summary. Inputs that are not given get\n"
-        "random numbers. A DIR holds model.onnx and test_data_set_0/.",
+        "random numbers. A DIR holds model.onnx and test_data_set_0/. --trace-nan keeps all values of the run, and\n"
+        "fails if one of them is not a number.",
     .operand = "MODEL|DIR",
     .options = options,
     .n_options = sizeof options / sizeof *options,
