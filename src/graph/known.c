@@ -2,9 +2,11 @@
  * graph/known.c - partly known contents: made from tensors, made into tensors, read and written element by element. */
 #include "graph/known.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macros.h"
+#include "graph/graph.h"
 
 void ox_known_push(ox_known_list *l, int64_t v, uint8_t kind) { l->v[l->n] = kind ? v : 0, l->kind[l->n++] = kind; }
 
@@ -77,4 +79,15 @@ void ox_known_fill(ox_shape *out, const ox_shape *s) {
   if (out->rank != s->rank) return;
   for (int i = 0; i < s->rank; i++)
     if (out->dim[i] == -1) out->dim[i] = s->dim[i];
+}
+
+int64_t ox_known_steps(const ox_known_ctx *c, int64_t dim, int64_t add, int64_t stride) {
+  char name[96]; /* no file's symbol is called so: that byte is not in UTF-8 */
+  int64_t to;
+  if (!c->model || dim >= -1) return -1;
+  snprintf(name, sizeof name, "\xff%lld,%lld,%lld", (long long)dim, (long long)add, (long long)stride);
+  ox_status *st = ox_model_symbol(c->model, name, &to);
+  if (st) return ox_status_free(st), -1;
+  c->model->symbols[-2 - to] = NULL; /* nobody outside sees it */
+  return to;
 }

@@ -27,10 +27,11 @@ typedef struct ox_known {
 typedef struct ox_known_ctx {
   ox_arena *arena;
   const char *op;
-  const void *attrs;           /* decoded */
+  const void *attrs; /* decoded */
   uint32_t n_in;
   const ox_type *const *types; /* per input; NULL: omitted */
   const ox_known *const *in;   /* per input; NULL: unknown */
+  struct ox_model *model;      /* whose symbols dimensions may be; NULL: at run time there are none */
 } ox_known_ctx;
 
 /* The content of |t|, or NULL if it is too large or of another type; in |a|. */
@@ -39,6 +40,9 @@ const ox_known *ox_known_of_tensor(ox_arena *a, const ox_tensor *t);
 const ox_tensor *ox_known_tensor(ox_arena *a, const ox_known *k);
 /* Its shape. */
 ox_shape ox_known_shape(const ox_known *k);
+/* The symbol for how many steps of |stride| lie within |dim| + |add|, a symbol itself, and one: equal ones are one
+ * symbol. -1 if there are no symbols, or no memory. */
+int64_t ox_known_steps(const ox_known_ctx *c, int64_t dim, int64_t add, int64_t stride);
 
 /* ---- reading ---- */
 /* Input |i|'s content, or NULL if it is omitted or unknown. */

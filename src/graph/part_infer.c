@@ -37,7 +37,7 @@ static ox_status *infer_content(walk *w, const ox_node_call *call) {
   if (!in) return ox_oom();
   for (uint32_t i = 0; i < n->n_in; i++)
     if (n->in[i] != OX_NONE) in[i] = known_of(w, n->in[i]);
-  const ox_known_ctx c = {w->arena, n->op, call->attrs, n->n_in, call->in, in};
+  const ox_known_ctx c = {w->arena, n->op, call->attrs, n->n_in, call->in, in, NULL};
   if (s->refine && call->out[0].kind == OX_TENSOR) s->refine(&c, &call->out[0].shape);
   w->known[n->out[0]] = s->known ? s->known(&c) : NULL;
   if (w->known[n->out[0]]) w->data[n->out[0]] = ox_known_tensor(w->arena, w->known[n->out[0]]);

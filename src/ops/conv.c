@@ -47,6 +47,10 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+static void refine(const ox_known_ctx *c, ox_shape *out) {
+  if (c->n_in > W && c->types[W]) ox_conv_refine_shape(c->attrs, c, &c->types[X]->shape, &c->types[W]->shape, out);
+}
+
 static ox_status *load(ox_load_ctx *c) {
   const ox_conv_attrs *a = c->attrs;
   ox_act act;
@@ -190,8 +194,9 @@ static double flops(const ox_kernel_ctx *c) {
   return 2.0 * (double)ox_shape_count(&c->out[0]->shape) * (double)ox_shape_span(w, 1, w->rank);
 }
 
-#define CONV_ROW \
-  .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}, .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer
+#define CONV_ROW                                                                                                   \
+  .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}, .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer, \
+  .refine = refine
 #define CONV_ROW_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Conv", .since = 1, .vars = "TTT", .min_in = 2, .max_in = 3, OX_ATTRS(conv_attr_rows), CONV_ROW),

@@ -213,10 +213,10 @@ static ox_status *ask_op(work *w, ox_graph *g, const ox_node *n, node_io *io) {
 }
 
 /* What follows from partly known contents: more of output 0's shape, and its own content. */
-static const ox_known *ask_known(work *w, const ox_node *n, node_io *io) {
+static const ox_known *ask_known(work *w, ox_model *model, const ox_node *n, node_io *io) {
   const ox_schema *s = io->schema;
   if (!s || !n->n_in || !n->n_out || !io->in[0]) return NULL;
-  ox_known_ctx c = {&w->keep, n->op, io->attrs, n->n_in, io->in, io->known};
+  ox_known_ctx c = {&w->keep, n->op, io->attrs, n->n_in, io->in, io->known, model};
   if (s->refine && io->out[0].kind == OX_TENSOR) s->refine(&c, &io->out[0].shape);
   const ox_known *k = s->known ? s->known(&c) : NULL;
   if (k && type_unknown(&io->out[0])) {
@@ -234,7 +234,7 @@ static ox_status *infer_node(work *w, scope *s, ox_id id) {
   OX_TRY(infer_bodies(w, n, s));
   OX_TRY(gather_inputs(w, g, n, s, &io));
   OX_TRY(ask_op(w, g, n, &io));
-  const ox_known *k = ask_known(w, n, &io);
+  const ox_known *k = ask_known(w, g->model, n, &io);
   if (n->n_out && n->out[0] != OX_NONE) s->known[n->out[0]] = k;
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) OX_TRY(settle(w, g, n->out[i], io.out[i]));

@@ -35,6 +35,22 @@ ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const 
   return NULL;
 }
 
+void ox_conv_refine_shape(const ox_conv_attrs *a, const ox_known_ctx *c, const ox_shape *x, const ox_shape *w,
+                          ox_shape *out) {
+  ox_spatial_attrs s;
+  bool known;
+  if (out->rank < 3 || x->rank != out->rank || !c->model) return;
+  ox_status *st = spatial_of(a, out->rank - 2, w, &s, &known);
+  for (int i = 0; !st && known && i < s.axes; i++) {
+    bool padded = s.auto_pad == OX_PAD_SAME_UPPER || s.auto_pad == OX_PAD_SAME_LOWER;
+    int64_t pads = s.auto_pad == OX_PAD_NOTSET ? s.pad_lo[i] + s.pad_hi[i] : 0;
+    int64_t add = padded ? -1 : pads - (s.kernel[i] - 1) * s.dilation[i] - 1;
+    if (out->dim[i + 2] == -1 && x->dim[i + 2] < -1)
+      out->dim[i + 2] = ox_known_steps(c, x->dim[i + 2], add, s.stride[i]);
+  }
+  ox_status_free(st); /* inference has reported it */
+}
+
 enum { MOST_TAPS = 1 << 24 }; /* of one axis */
 
 ox_status *ox_conv_geom_fill(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w, const ox_shape *y,

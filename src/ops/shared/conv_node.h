@@ -3,6 +3,7 @@
 #ifndef OX_OPS_SHARED_CONV_NODE_H
 #define OX_OPS_SHARED_CONV_NODE_H
 
+#include "graph/known.h"
 #include "graph/op_def.h"
 #include "kern/conv/conv.h"
 #include "ops/shared/spatial_attrs.h"
@@ -23,6 +24,9 @@ typedef struct ox_conv_attrs {
 /* Shape of Y for X [N, C, d...] and W [M, C / group, k...], any part of which may be unknown. */
 OX_NODISCARD ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,
                                             ox_shape *out);
+/* Dimensions of |out|, Y's shape, that are not known: with strides, symbols made of those of X. */
+void ox_conv_refine_shape(const ox_conv_attrs *a, const ox_known_ctx *c, const ox_shape *x, const ox_shape *w,
+                          ox_shape *out);
 /* The geometry for known shapes with at most three spatial axes. |alloc| allocates memory for the taps, which must live
  * as long as the geometry; it returns NULL if there is none. */
 OX_NODISCARD ox_status *ox_conv_geom_fill(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,

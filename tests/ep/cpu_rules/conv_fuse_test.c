@@ -28,6 +28,16 @@ static const rg_row rows[] = {
     {G "(float[1, 2, h, 5] x) => (float[1, 4, g, 5] y) <" W "> { c = Concat <axis = 2> (x, x) "
        "z = Concat <axis = 1> (c, c) h = Conv <group = 2, pads = [0, 1, 0, 0]> (c, w) i = Relu (z) y = Add (i, h) }",
      "conv-add", "Concat Concat Relu FusedConv", 1e-6},
+    /* strides: windows of another length, padded so that as many steps fit; and so that more do */
+    {G "(float[1, 2, h, 5] x) => (float[1, 4, g, 3] y) <" W
+       ", float[4, 2, 2, 1] u = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, "
+       "4, 5, 6, 7}> { h = Conv <group = 2, strides = [2, 2], pads = [0, 1, 0, 0]> (x, w) "
+       "z = Conv <strides = [2, 2], pads = [1, 0, 0, 0]> (x, u) y = Add (z, h) }",
+     "conv-add", "Conv FusedConv", 1e-6},
+    {G "(float[1, 2, h, 5] x) => (float[1, 4, g, 3] y) <" W ", float[4, 2, 1, 1] u = {1, 2, 3, 4, 5, 6, 7, 8}> {"
+       "h = Conv <group = 2, strides = [2, 2], pads = [0, 1, 1, 0]> (x, w) "
+       "z = Conv <strides = [2, 2]> (x, u) y = Add (z, h) }",
+     "!conv-add", "Conv Conv Add", 1e-6},
     {G "(float[1, 2, h, 5] x, float[1, 4, g, 4] z) => (float[1, 4, h, 4] y) <" W "> { " CONV "y = Add (z, h) }",
      "!conv-add", "Conv Add", 1e-6},
     {G "(float[1, 2, 3, 5] x, float[1, 4, 3, 4] z) => (float[1, 4, 3, 4] y) <" W "> { " CONV
