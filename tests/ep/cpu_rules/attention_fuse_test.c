@@ -35,6 +35,17 @@ static const rg_row rows[] = {
           "v0 = Reshape (c, s) v1 = Transpose <perm = [0, 2, 1, 3]> (v0) v = Concat <axis = 2> (pv, v1) "
           "kt = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, kt) d = Div (m, r) p = Softmax (d) " OUT "}",
      "attention", NULL, 1e-5},
+    /* the result is read elsewhere, so that heads stay split: K is turned as Q is; a mask that makes more rows of one
+     */
+    {HEAD "(float[2, 5, 12] a, float[2, 7, 12] b, float[2, 3, 7, 4] v) => (float[2, 5, 3, 4] y, float[2, 3, 5, 4] z) "
+          "<int64[4] s = {2, -1, 3, 4}> { " Q K "m = MatMul (q, k) p = Softmax (m) x = MatMul (p, v) "
+          "y = Transpose <perm = [0, 2, 1, 3]> (x) z = Neg (x) }",
+     "attention", "Reshape Transpose Reshape Transpose Attention Transpose Neg", 1e-5},
+    {HEAD "(float[1, 3, 1, 4] q, float[1, 3, 7, 4] k, float[1, 3, 7, 6] v, float[1, 1, 5, 7] w) => "
+          "(float[1, 3, 5, 6] y) {"
+          "kt = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, kt) e = Add (m, w) p = Softmax (e) "
+          "y = MatMul (p, v) }",
+     "!attention", NULL, 1e-5},
     /* K is transposed while batch and heads are one dimension; what merged them may be gone */
     {HEAD "(float[2, 3, 5, 4] q, float[2, 3, 7, 4] k, float[2, 3, 7, 6] v) => (float[2, 3, 5, 6] y) "
           "<int64[3] m3 = {-1, 7, 4}, int64[4] s4 = {2, 3, 4, 7}, float r = {0.7}> {"

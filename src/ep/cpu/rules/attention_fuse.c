@@ -121,10 +121,15 @@ static int sizes(const ox_rewrite *g, const operand *o, int64_t *heads, int64_t 
   return *heads > 0 && *width > 0;
 }
 
-/* The kernel broadcasts all but the last dimension of a mask, and takes a shorter one as masked out. */
+/* The kernel broadcasts all but the last dimension of a mask, and takes a shorter one as masked out. It does not
+ * broadcast the scores. */
 static int mask_ok(const ox_rewrite *g, ox_id mask, ox_id scores) {
   const ox_shape *m = ox_shape_at(g, mask), *s = ox_shape_at(g, scores);
   if (m->rank < 2 || m->rank > 4 || s->rank != 4 || ox_dtype_of(g, mask) != OX_F32) return 0;
+  for (int i = 0; i < m->rank; i++) {
+    int64_t has = m->dim[i], rows = s->dim[4 - m->rank + i];
+    if (has > 1 && rows >= 0 && has != rows) return 0;
+  }
   int64_t last = m->dim[m->rank - 1], want = s->dim[3];
   return last == want ? last != -1 : last < -1 || (last > 1 && want < 0);
 }
@@ -155,7 +160,7 @@ static int layout_ok(const ox_rewrite *g, found *f) {
   int flat = f->last != OX_NONE && f->q.bshd != OX_NONE && f->k.bshd != OX_NONE && f->v.bshd != OX_NONE;
   if (flat && (f->k.past == OX_NONE) != (f->v.past == OX_NONE)) flat = 0;
   if (!flat) f->last = OX_NONE;
-  return flat || f->k.bhsd != OX_NONE || f->k.merged != OX_NONE;
+  return 1;
 }
 
 /* The Softmax that makes the weights |v|. PyTorch's newer exporter puts Where(IsNaN(w), 0, w) behind it, so that rows
@@ -252,9 +257,22 @@ static ox_status *split_merged(const ox_rewrite *g, const operand *o, ox_id *out
   return ox_emit(g, NULL, "Reshape", (ox_id[]){v, shape}, 2, &node, out);
 }
 
+/* K in [batch, heads, rows, width] form. */
+static ox_status *split_key(const ox_rewrite *g, const operand *k, ox_id *out) {
+  static const int64_t perm[4] = {0, 2, 1, 3};
+  ox_id node;
+  *out = k->bhsd;
+  if (k->merged != OX_NONE) return split_merged(g, k, out);
+  if (k->bhsd != OX_NONE) return NULL;
+  OX_TRY(g->api->add_value(g, NULL, NULL, out));
+  OX_TRY(g->api->add_node(g, NULL, "Transpose", "", &k->bshd, 1, out, 1, &node));
+  OX_TRY(ox_set_ints(g, node, "perm", perm, 4));
+  return g->api->infer(g, node);
+}
+
 static ox_status *apply_split(const ox_rewrite *g, ox_id root, const found *f) {
-  ox_id in[4] = {f->q.bhsd, f->k.bhsd, f->v.bhsd, f->mask};
-  if (f->k.merged != OX_NONE) OX_TRY(split_merged(g, &f->k, &in[1]));
+  ox_id in[4] = {f->q.bhsd, OX_NONE, f->v.bhsd, f->mask};
+  OX_TRY(split_key(g, &f->k, &in[1]));
   OX_TRY(ox_remake(g, root, onyx, "Attention", in, f->mask == OX_NONE ? 3 : 4));
   return set_numbers(g, root, f);
 }
