@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opt/rules/transpose_sink.c - a Transpose of a convolution's channels to the end moves behind what works element by
- * element, as models of TensorFlow have around each convolution: those that meet the Transpose back vanish with it, and
- * biases and activations stand next to their convolution. Each node is passed once, downwards; no Transpose is added.
+ * element, behind padding and means, as models of TensorFlow have around each convolution: those that meet the
+ * Transpose back vanish with it, and biases, activations and padding stand next to their convolution. Each node is
+ * passed once, downwards; no Transpose is added.
  */
 #include "base/status.h"
 #include "onyx/rewrite.h"
@@ -27,7 +28,7 @@ static int from_convolution(const ox_rewrite *g, ox_id v) {
     if (ox_is(g, node, "Conv|ConvTranspose|BatchNormalization|MaxPool|AveragePool") ||
         ox_is_of(g, node, "FusedConv", "com.microsoft"))
       return 1;
-    if (!ox_is(g, node, UNARY "|" BINARY)) return 0;
+    if (!ox_is(g, node, UNARY "|" BINARY "|Pad|ReduceMean")) return 0;
     v = ox_in(g, node, ox_const_type(g, ox_in(g, node, 0)) ? 1 : 0);
   }
   return 0;
@@ -53,15 +54,25 @@ typedef struct found {
   uint32_t slot; /* which input it makes */
 } found;
 
-/* The node computes what |in| says in the place of its inputs, and its result is turned instead. */
-static ox_status *turn_result(const ox_rewrite *g, ox_id op, ox_id turn, const ox_id *in, uint32_t n_in) {
+/* Numbers of axes, or two per axis. */
+typedef struct numbers {
+  int64_t v[2 * OX_MAX_RANK];
+  int n;
+} numbers;
+
+/* The node computes what |in| says in the place of its inputs, along other |axes| unless that is NULL, and its result
+ * is turned instead. */
+static ox_status *turn_result(const ox_rewrite *g, ox_id op, ox_id turn, const ox_id *in, uint32_t n_in,
+                              const numbers *axes) {
   int64_t perm[OX_MAX_RANK];
   int rank = ox_shape_at(g, ox_in(g, turn, 0))->rank;
   ox_id moved, node;
   for (int i = 0; i < rank; i++) perm[i] = i == 0 ? 0 : i + 1 == rank ? 1 : i + 1;
-  OX_TRY(g->api->add_tensor(g, NULL, OX_F32, ox_shape_at(g, ox_in(g, turn, 0)), &moved));
+  OX_TRY(g->api->add_value(g, NULL, NULL, &moved));
   OX_TRY(g->api->add_node(g, NULL, ox_op_of(g, op), ox_name_of(g, op), in, n_in, &moved, 1, &node));
   OX_TRY(ox_copy_attrs(g, node, op));
+  if (axes) OX_TRY(ox_set_ints(g, node, "axes", axes->v, (size_t)axes->n));
+  OX_TRY(g->api->infer(g, node));
   OX_TRY(g->api->set_counts(g, op, n_in, 1));
   OX_TRY(ox_remake(g, op, NULL, "Transpose", &moved, 1));
   return ox_set_ints(g, op, "perm", perm, (size_t)rank);
@@ -83,7 +94,7 @@ static ox_status *unary_apply(const ox_rewrite *g, const ox_match *m) {
   uint32_t n_in = ox_n_in(g, m->node[OP]);
   for (uint32_t i = 0; i < n_in; i++) in[i] = ox_in(g, m->node[OP], i);
   in[0] = ox_in(g, f->turn, 0);
-  return turn_result(g, m->node[OP], f->turn, in, n_in);
+  return turn_result(g, m->node[OP], f->turn, in, n_in, NULL);
 }
 
 /* ---- and a constant: of one element, or of one for each channel ---- */
@@ -116,7 +127,7 @@ static ox_status *const_apply(const ox_rewrite *g, const ox_match *m) {
   in[f->slot] = ox_in(g, f->turn, 0);
   OX_TRY(ox_f32_room(g, NULL, n == 1 ? 0 : rank - 1, dims, &data, &in[1 - f->slot]));
   for (int64_t i = 0; i < n; i++) data[i] = ((const ox_f32u *)c->data)[i];
-  return turn_result(g, m->node[OP], f->turn, in, 2);
+  return turn_result(g, m->node[OP], f->turn, in, 2, NULL);
 }
 
 /* ---- two turned operands: one Transpose does for both ---- */
@@ -144,12 +155,71 @@ static int both_guard(const ox_rewrite *g, ox_match *m) {
 static ox_status *both_apply(const ox_rewrite *g, const ox_match *m) {
   const pair *p = OX_CAPTURED(m, pair);
   ox_id in[2] = {ox_in(g, p->turn[0], 0), ox_in(g, p->turn[1], 0)};
-  return turn_result(g, m->node[OP], p->turn[p->whole], in, 2);
+  return turn_result(g, m->node[OP], p->turn[p->whole], in, 2, NULL);
+}
+
+/* ---- padding, and means that keep the rank: what is said of axes is said of others ---- */
+typedef struct along {
+  ox_id turn;
+  numbers to;
+} along;
+static const ox_pat pad[] = {[OP] = {.op = "Pad"}};
+static const ox_pat mean[] = {[OP] = {.op = "ReduceMean"}};
+
+/* The axis before the turn of one behind it. */
+static int64_t before(int64_t axis, int rank) { return axis == 0 ? 0 : axis == rank - 1 ? 1 : axis + 1; }
+
+static int pad_guard(const ox_rewrite *g, ox_match *m) {
+  along *a = OX_CAPTURE(m, along);
+  ox_id op = m->node[OP];
+  numbers said;
+  a->turn = turn_at(g, op, 0);
+  if (a->turn == OX_NONE || !only_use(g, a->turn) || ox_n_in(g, op) < 2 || ox_n_in(g, op) > 3) return 0;
+  int rank = ox_shape_at(g, ox_in(g, a->turn, 0))->rank;
+  if (!ox_const_ints(g, ox_in(g, op, 1), said.v, 2 * OX_MAX_RANK, &said.n) || said.n != 2 * rank) return 0;
+  a->to.n = said.n;
+  for (int i = 0; i < rank; i++) {
+    a->to.v[before(i, rank)] = said.v[i];
+    a->to.v[rank + before(i, rank)] = said.v[rank + i];
+  }
+  return 1;
+}
+
+static ox_status *pad_apply(const ox_rewrite *g, const ox_match *m) {
+  const along *a = OX_CAPTURED(m, along);
+  ox_id op = m->node[OP], in[MAX_IN] = {ox_in(g, a->turn, 0), OX_NONE, ox_in(g, op, 2)};
+  OX_TRY(ox_i64_const(g, a->to.v, a->to.n, &in[1]));
+  return turn_result(g, op, a->turn, in, ox_n_in(g, op), NULL);
+}
+
+static int mean_guard(const ox_rewrite *g, ox_match *m) {
+  along *a = OX_CAPTURE(m, along);
+  ox_id op = m->node[OP];
+  a->turn = turn_at(g, op, 0);
+  if (a->turn == OX_NONE || !only_use(g, a->turn) || ox_attr_i(g, op, "keepdims", 1) != 1) return 0;
+  int rank = ox_shape_at(g, ox_in(g, a->turn, 0))->rank;
+  if (!ox_list_of(g, op, "axes", 1, a->to.v, OX_MAX_RANK, &a->to.n)) return 0;
+  for (int i = 0; i < a->to.n; i++) {
+    int64_t axis = a->to.v[i] < 0 ? a->to.v[i] + rank : a->to.v[i];
+    if (axis < 0 || axis >= rank) return 0;
+    a->to.v[i] = before(axis, rank);
+  }
+  return a->to.n > 0;
+}
+
+static ox_status *mean_apply(const ox_rewrite *g, const ox_match *m) {
+  const along *a = OX_CAPTURED(m, along);
+  ox_id op = m->node[OP], in[2] = {ox_in(g, a->turn, 0), OX_NONE};
+  if (ox_n_in(g, op) == 1) return turn_result(g, op, a->turn, in, 1, &a->to);
+  OX_TRY(ox_i64_const(g, a->to.v, a->to.n, &in[1]));
+  return turn_result(g, op, a->turn, in, 2, NULL);
 }
 
 static const ox_rule rules[] = {
     {OX_RULE("transpose-sink-both", OX_OPTIMIZE_EXTENDED, both, both_guard, both_apply)},
     {OX_RULE("transpose-sink-const", OX_OPTIMIZE_EXTENDED, with_const, const_guard, const_apply)},
+    {OX_RULE("transpose-sink-mean", OX_OPTIMIZE_EXTENDED, mean, mean_guard, mean_apply)},
+    {OX_RULE("transpose-sink-pad", OX_OPTIMIZE_EXTENDED, pad, pad_guard, pad_apply)},
     {OX_RULE("transpose-sink-unary", OX_OPTIMIZE_EXTENDED, unary, unary_guard, unary_apply)},
 };
 const ox_rule_set ox_rules_transpose_sink = OX_RULE_SET(rules);

@@ -23,6 +23,24 @@ static const rg_row rows[] = {
     {G "(float[2, 2, 5] x) => (float[2, 5, 2] y) <float[2, 2, 1] w = {1, -2, 3, 4}> { v = Conv (x, w) "
        "t = Transpose <perm = [0, 2, 1]> (v) y = Tanh (t) }",
      "transpose-sink-unary", "FusedConv Transpose", 1e-6},
+    /* padding and means say other axes */
+    {G "(float[2, 2, 3, 4] x) => (float[2, 6, 5, 2] y) <" W ", int64[8] p = {0, 1, 0, 0, 0, 2, 1, 0}> { " CONV
+       "y = Pad (t, p) }",
+     "transpose-sink-pad", "Conv Pad Transpose", 1e-6},
+    {G "(float[2, 2, 3, 4] x) => (float[3, 4, 6, 4] y) <" W
+       ", int64[8] p = {1, 0, 2, -1, 0, 1, 0, 3}, float k = {7}> { " CONV "y = Pad (t, p, k) }",
+     "transpose-sink-pad", "Conv Pad Transpose", 1e-6},
+    {G "(float[2, 2, 3, 4] x) => (float[2, 1, 1, 2] y) <" W "> { " CONV "y = ReduceMean <axes = [1, -2]> (t) }",
+     "transpose-sink-mean", "Conv ReduceMean Transpose", 1e-6},
+    {"<ir_version: 8, opset_import: [\"\" : 18]> g (float[2, 2, 3, 4] x) => (float[2, 3, 1, 1] y) <" W
+     ", int64[2] a = {-1, 2}> { " CONV "y = ReduceMean (t, a) }",
+     "transpose-sink-mean", "Conv ReduceMean Transpose", 1e-6},
+    {G "(float[2, 2, 3, 4] x) => (float[2, 2] y) <" W "> { " CONV "y = ReduceMean <axes = [1, 2], keepdims = 0> (t) }",
+     "!transpose-sink-mean", "Conv Transpose ReduceMean", 1e-6},
+    {G "(float[2, 2, 3, 4] x) => (float[1, 1, 1, 1] y) <" W "> { " CONV "y = ReduceMean (t) }", "!transpose-sink-mean",
+     "Conv Transpose ReduceMean", 1e-6},
+    {G "(float[2, 2, 3, 4] x, int64[8] p) => (float[a, b, c, d] y) <" W "> { " CONV "y = Pad (t, p) }",
+     "!transpose-sink-pad", "Conv Transpose Pad", 1e-6},
     /* there and back again: nothing of it is left */
     {G "(float[2, 2, 3, 4] x) => (float[2, 2, 3, 4] y) <" W ", " C "> { " CONV "m = Max (t, c) s = Softplus (m) "
        "y = Transpose <perm = [0, 3, 1, 2]> (s) }",
