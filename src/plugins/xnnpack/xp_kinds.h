@@ -14,8 +14,8 @@ extern const xp_kind xp_kind_max_pool, xp_kind_average_pool, xp_kind_global_aver
 /* Element by element (xp_kinds_element.c). A step's |which| is an xp_unary or xp_binary. */
 extern const xp_kind xp_kind_unary, xp_kind_binary, xp_kind_convert, xp_kind_half, xp_kind_prelu, xp_kind_softmax,
     xp_kind_pad, xp_kind_tanh;
-/* Arithmetic of two inputs with bounds, our own code (xp_kinds_arithmetic.c). */
-extern const xp_kind xp_kind_arithmetic;
+/* Arithmetic of two inputs with bounds, our own code (xp_kinds_bounded.c). */
+extern const xp_kind xp_kind_bounded;
 /* Data movement, our own code (xp_kinds_move.c). */
 extern const xp_kind xp_kind_relayout, xp_kind_concat, xp_kind_slice, xp_kind_transpose, xp_kind_depth_to_space;
 

@@ -28,8 +28,7 @@ extern const xp_calls xp_lib_product; /* MatMul of two inputs; |create| is NULL 
 
 extern const char xp_lib_version[];
 extern const bool xp_lib_pointwise; /* a 1x1 Conv is faster as the library's fully connected operator */
-extern const bool xp_lib_bounds;    /* global means take output bounds */
-extern const bool xp_lib_divides;   /* binary operators divide tensors of equal shapes among threads; no bounds */
+extern const bool xp_lib_bounds;    /* binary operators and global means take output bounds */
 /* Strided AveragePool is right when rows that reach into the top pads also reach into the bottom pads. */
 extern const bool xp_lib_averages_few_rows;
 

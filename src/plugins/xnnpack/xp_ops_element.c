@@ -263,9 +263,8 @@ static ox_status *emit_binary(xp_build *b, size_t node) {
       XP_TRY(xp_need_constant(b, v[i], last ? rank : ranks[i], last, &in[i]));
     else
       XP_TRY(xp_need(b, v[i], OX_F32, last, &in[i]));
-  bool own = binaries[row].binary != XP_MAX && binaries[row].binary != XP_MIN &&
-             (!xp_lib_divides || tail.lo > -INFINITY || tail.hi < INFINITY);
-  XP_TRY(xp_add(b, node, own ? &xp_kind_arithmetic : &xp_kind_binary, in, 2, tail.out, OX_F32, last, &s));
+  bool bounded = !xp_lib_bounds && (tail.lo > -INFINITY || tail.hi < INFINITY);
+  XP_TRY(xp_add(b, node, bounded ? &xp_kind_bounded : &xp_kind_binary, in, 2, tail.out, OX_F32, last, &s));
   s->which = (int)binaries[row].binary, s->lo = tail.lo, s->hi = tail.hi;
   return NULL;
 }

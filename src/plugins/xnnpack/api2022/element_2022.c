@@ -179,8 +179,21 @@ static enum xnn_status binary_create(const xp_step *s, const xp_call *c, xnn_ope
         return xnn_status_unsupported_parameter;
     }
   }
-  /* The others are our own loops (xp_lib_divides). */
-  return s->which == XP_MAX ? xnn_create_maximum_nd_f32(0, op) : xnn_create_minimum_nd_f32(0, op);
+  switch ((xp_binary)s->which) {
+    case XP_ADD:
+      return xnn_create_add_nd_f32(s->lo, s->hi, 0, op);
+    case XP_DIV:
+      return xnn_create_divide_nd_f32(s->lo, s->hi, 0, op);
+    case XP_MAX:
+      return xnn_create_maximum_nd_f32(0, op);
+    case XP_MIN:
+      return xnn_create_minimum_nd_f32(0, op);
+    case XP_MUL:
+      return xnn_create_multiply_nd_f32(s->lo, s->hi, 0, op);
+    case XP_SUB:
+      return xnn_create_subtract_nd_f32(s->lo, s->hi, 0, op);
+  }
+  return xnn_status_unsupported_parameter;
 }
 
 static enum xnn_status binary_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
@@ -196,7 +209,21 @@ static enum xnn_status binary_setup(const xp_step *s, const xp_call *c, xnn_oper
       default:
         return xnn_setup_subtract_nd_qs8(OPERANDS);
     }
-  return s->which == XP_MAX ? xnn_setup_maximum_nd_f32(OPERANDS) : xnn_setup_minimum_nd_f32(OPERANDS);
+  switch ((xp_binary)s->which) {
+    case XP_ADD:
+      return xnn_setup_add_nd_f32(OPERANDS);
+    case XP_DIV:
+      return xnn_setup_divide_nd_f32(OPERANDS);
+    case XP_MAX:
+      return xnn_setup_maximum_nd_f32(OPERANDS);
+    case XP_MIN:
+      return xnn_setup_minimum_nd_f32(OPERANDS);
+    case XP_MUL:
+      return xnn_setup_multiply_nd_f32(OPERANDS);
+    case XP_SUB:
+      return xnn_setup_subtract_nd_f32(OPERANDS);
+  }
+  return xnn_status_unsupported_parameter;
 }
 
 /* ---- Pad ---- */

@@ -121,4 +121,3 @@ const char xp_lib_version[] = "2022-02";
 const bool xp_lib_pointwise = false;
 const uint32_t xp_lib_panel = 16;
 const bool xp_lib_bounds = true;
-const bool xp_lib_divides = false;

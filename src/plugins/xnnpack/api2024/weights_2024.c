@@ -149,4 +149,3 @@ const bool xp_lib_pointwise = true; /* since 2025-02 a 1x1 Conv no longer uses G
 #endif
 const uint32_t xp_lib_panel = 0;
 const bool xp_lib_bounds = false;
-const bool xp_lib_divides = true;

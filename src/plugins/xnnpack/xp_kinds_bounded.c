@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_kinds_arithmetic.c - Add, Sub, Mul and Div with bounds on the result, as residual networks have after
- * each block (Add, Relu). Used where the library's binary operators take no bounds, since two of them would go through
- * memory twice, or leave tensors of equal shapes to a single thread. */
+ * xnnpack/xp_kinds_bounded.c - Add, Sub, Mul and Div with bounds on the result, as residual networks have after each
+ * block (Add, Relu). Used where the library's binary operators take no bounds: two of its operators would go through
+ * memory twice. */
 #include <math.h>
 
 #include "xp_library.h"
@@ -10,14 +10,14 @@
 enum { BLOCK = 4096 }; /* elements per work unit */
 
 /* A loop nest around rows, with each operand's stride in each dimension: 0 where it is broadcast. */
-typedef struct arithmetic {
+typedef struct bounded {
   const float *a, *b;
   float *y, lo, hi;
   xp_binary op;
   int rank;
   size_t n[XP_MOST_RANK], step_a[XP_MOST_RANK], step_b[XP_MOST_RANK];
   size_t blocks; /* per row */
-} arithmetic;
+} bounded;
 
 /* NaN is kept, as it compares false with both bounds. */
 static inline float within(float x, float lo, float hi) {
@@ -31,15 +31,15 @@ static inline float within(float x, float lo, float hi) {
     float u = a[at_a], v = b[at_b];                     \
     y[i] = within(expression, lo, hi);                  \
   }
-#define ROW(name, expression)                                                                                   \
-  static void name(const arithmetic *g, const float *a, size_t step_a, const float *b, size_t step_b, float *y, \
-                   size_t n) {                                                                                  \
-    float lo = g->lo, hi = g->hi;                                                                               \
-    if (step_a && step_b) {                                                                                     \
-      ELEMENTS(i, i, expression)                                                                                \
-    } else {                                                                                                    \
-      ELEMENTS(i *step_a, i *step_b, expression)                                                                \
-    }                                                                                                           \
+#define ROW(name, expression)                                                                                \
+  static void name(const bounded *g, const float *a, size_t step_a, const float *b, size_t step_b, float *y, \
+                   size_t n) {                                                                               \
+    float lo = g->lo, hi = g->hi;                                                                            \
+    if (step_a && step_b) {                                                                                  \
+      ELEMENTS(i, i, expression)                                                                             \
+    } else {                                                                                                 \
+      ELEMENTS(i *step_a, i *step_b, expression)                                                             \
+    }                                                                                                        \
   }
 ROW(add_row, u + v)
 ROW(sub_row, u - v)
@@ -47,9 +47,9 @@ ROW(mul_row, u *v)
 ROW(div_row, u / v)
 
 static ox_status *run_blocks(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
-  static void (*const rows[])(const arithmetic *, const float *, size_t, const float *, size_t, float *, size_t) = {
+  static void (*const rows[])(const bounded *, const float *, size_t, const float *, size_t, float *, size_t) = {
       [XP_ADD] = add_row, [XP_DIV] = div_row, [XP_MUL] = mul_row, [XP_SUB] = sub_row};
-  const arithmetic *g = ctx;
+  const bounded *g = ctx;
   int last = g->rank - 1;
   size_t row = g->n[last], step_a = g->step_a[last], step_b = g->step_b[last];
   (void)worker;
@@ -75,13 +75,13 @@ static void strides(const xp_call *c, int i, int rank, size_t size[XP_MOST_RANK]
   }
 }
 
-static const char *arithmetic_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
+static const char *bounded_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   (void)s;
   return xp_broadcast(in[0], in[1], out) ? NULL : "the shapes do not broadcast";
 }
 
-static void arithmetic_run(const xp_step *s, const xp_call *c) {
-  arithmetic g = {.a = c->in[0], .b = c->in[1], .y = c->out, .lo = s->lo, .hi = s->hi, .op = (xp_binary)s->which};
+static void bounded_run(const xp_step *s, const xp_call *c) {
+  bounded g = {.a = c->in[0], .b = c->in[1], .y = c->out, .lo = s->lo, .hi = s->hi, .op = (xp_binary)s->which};
   size_t size_a[XP_MOST_RANK], size_b[XP_MOST_RANK], step_a[XP_MOST_RANK], step_b[XP_MOST_RANK], units = 1;
   int rank = c->out_dims->rank;
   strides(c, 0, rank, size_a, step_a), strides(c, 1, rank, size_b, step_b);
@@ -100,4 +100,4 @@ static void arithmetic_run(const xp_step *s, const xp_call *c) {
   xp_loop(c->ep, units * g.blocks, xp_elements(c->out_dims) * sizeof(float), run_blocks, &g);
 }
 
-const xp_kind xp_kind_arithmetic = {.shape = arithmetic_shape, .run = arithmetic_run, .in_place = true};
+const xp_kind xp_kind_bounded = {.shape = bounded_shape, .run = bounded_run, .in_place = true};
