@@ -126,6 +126,22 @@ static void test_fills(void **state) {
       }
 }
 
+/* One run again and again, long and short ones, few and many times. */
+static void test_repeats(void **state) {
+  (void)state;
+  enum { MOST = 70000, LONGEST = 600 };
+  static const int64_t runs[] = {1, 2, 3, 5, 8, 12, 16, 33, 100, 511, 512, 513, LONGEST};
+  static char from[LONGEST], got[MOST + 1], want[MOST + 1];
+  for (int i = 0; i < LONGEST; i++) from[i] = (char)(i * 37 + i / 256);
+  for (size_t k = 0; k < OX_COUNT(runs); k++)
+    for (int64_t n = 0, run = runs[k]; n * run <= MOST; n += n < 6 ? 1 : n) {
+      memset(got, 77, sizeof got), memset(want, 77, sizeof want);
+      for (int64_t i = 0; i < n; i++) memcpy(want + i * run, from, (size_t)run);
+      ox_copy_lines(from, 0, got, run, n, run);
+      assert_memory_equal(got, want, sizeof got);
+    }
+}
+
 static void test_tiles_are_bounded(void **state) {
   (void)state;
   assert_int_equal(ox_move_tiles(0, 0), 1);
@@ -139,6 +155,7 @@ int main(void) {
       cmocka_unit_test(test_regions_equal_the_naive_copy),
       cmocka_unit_test(test_small_matrices),
       cmocka_unit_test(test_fills),
+      cmocka_unit_test(test_repeats),
       cmocka_unit_test(test_tiles_are_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
