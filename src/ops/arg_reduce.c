@@ -67,11 +67,12 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 }
 
 /* Adjacent elements replace the best so far if they are better: by |strict| comparison, or also when equal. */
-#define STEP(type)                                                                                           \
-  for (size_t j = 0; j < width; j++) {                                                                       \
-    type v = now[j], b = best[j];                                                                            \
-    bool better = v != v ? b == b || last : p->smallest ? (last ? v <= b : v < b) : (last ? v >= b : v > b); \
-    if (better) best[j] = v, where[j] = r;                                                                   \
+#define BETTER(v, b) \
+  ((v) != (v) ? (b) == (b) || last : p->smallest ? (last ? (v) <= (b) : (v) < (b)) : (last ? (v) >= (b) : (v) > (b)))
+#define STEP(type)                               \
+  for (size_t j = 0; j < width; j++) {           \
+    type v = now[j], b = best[j];                \
+    if (BETTER(v, b)) best[j] = v, where[j] = r; \
   }
 
 static void piece_f64(const ox_kernel_ctx *c, const arg_state *p, int64_t at, size_t width, int64_t *where) {
@@ -147,6 +148,39 @@ static bool beyond_i64(const arg_state *p, uint32_t t, int64_t a, int64_t b) {
 ROW_OF(f64, double, table->row_f64[f](now, n, 0))
 ROW_OF(i64, int64_t, table->row_i64[f](now[0], now, n, t == OX_U64))
 
+/* Unsigned order as signed order. */
+static void order_i64(uint32_t t, int64_t *x, int64_t n) {
+  for (int64_t i = 0; t == OX_U64 && i < n; i++) x[i] ^= INT64_MIN;
+}
+static void order_f64(uint32_t t, double *x, int64_t n) { (void)t, (void)x, (void)n; }
+
+/* Short rows one element after the other, from a block of them. */
+enum { SHORT = 64 };
+#define SCAN_ROWS(work, type)                                                                                   \
+  static void scan_rows_##work(const ox_kernel_ctx *c, const arg_state *p, ox_range rows, int64_t *y) {         \
+    bool last = ((const arg_attrs *)c->attrs)->select_last_index != 0;                                          \
+    uint32_t t = c->in[0]->dtype;                                                                               \
+    int64_t most = OX_CONVERT_BLOCK / p->n, m;                                                                  \
+    type block[OX_CONVERT_BLOCK];                                                                               \
+    for (int64_t i = rows.begin; i < rows.end; i += m) {                                                        \
+      m = OX_MIN(rows.end - i, most);                                                                           \
+      ox_convert_select(c->isa)->load_##work[t](c->in[0]->data, (size_t)(i * p->n), (size_t)(m * p->n), block); \
+      order_##work(t, block, m * p->n);                                                                         \
+      const type *x = block;                                                                                    \
+      for (int64_t r = 0; r < m; r++, x += p->n) {                                                              \
+        type best = x[0];                                                                                       \
+        int64_t where = 0;                                                                                      \
+        for (int64_t k = 1; k < p->n; k++) {                                                                    \
+          bool better = BETTER(x[k], best);                                                                     \
+          best = better ? x[k] : best, where = better ? k : where;                                              \
+        }                                                                                                       \
+        y[i + r] = where;                                                                                       \
+      }                                                                                                         \
+    }                                                                                                           \
+  }
+SCAN_ROWS(f64, double)
+SCAN_ROWS(i64, int64_t)
+
 static int64_t row_of(const ox_kernel_ctx *c, const arg_state *p, int64_t at) {
   if (c->in[0]->dtype == OX_F32)
     return (int64_t)ox_reduce_select(c->isa)->arg_row((const float *)c->in[0]->data + at, (size_t)p->n, p->smallest,
@@ -154,14 +188,23 @@ static int64_t row_of(const ox_kernel_ctx *c, const arg_state *p, int64_t at) {
   return ox_dtype_is_float(c->in[0]->dtype) ? row_f64(c, p, at) : row_i64(c, p, at);
 }
 
-/* Rows of a few floats, several at a time. */
+/* Types whose elements a float holds. */
+enum { AS_FLOATS = OX_T_FLOAT16S | OX_BIT(OX_F32) | OX_BIT(OX_I8) | OX_BIT(OX_U8) | OX_BIT(OX_I16) | OX_BIT(OX_U16) };
+
+/* Rows of a few numbers of such a type, several at a time. */
 static void short_rows(const ox_kernel_ctx *c, const arg_state *p, ox_range rows, int64_t *y) {
+  enum { ROOM = 4096 };
   int32_t where[COLUMNS];
+  float wide[ROOM];
   bool last = ((const arg_attrs *)c->attrs)->select_last_index != 0;
-  for (int64_t i = rows.begin; i < rows.end; i += COLUMNS) {
-    int64_t m = OX_MIN(rows.end - i, COLUMNS);
-    ox_reduce_select(c->isa)->arg_rows((const float *)c->in[0]->data + i * p->n, (size_t)m, (size_t)p->n, p->smallest,
-                                       last, where);
+  uint32_t t = c->in[0]->dtype;
+  int64_t most = t == OX_F32 ? COLUMNS : OX_MIN(COLUMNS, ROOM / p->n);
+  for (int64_t i = rows.begin; i < rows.end; i += most) {
+    int64_t m = OX_MIN(rows.end - i, most);
+    const float *x = t == OX_F32 ? (const float *)c->in[0]->data + i * p->n : wide;
+    if (t != OX_F32)
+      ox_convert_select(c->isa)->load_f32[t](c->in[0]->data, (size_t)(i * p->n), (size_t)(m * p->n), wide);
+    ox_reduce_select(c->isa)->arg_rows(x, (size_t)m, (size_t)p->n, p->smallest, last, where);
     for (int64_t k = 0; k < m; k++) y[i + k] = where[k];
   }
 }
@@ -170,8 +213,13 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   (void)stage, (void)scratch;
   const arg_state *p = c->prep;
   int64_t pieces = OX_CEIL_DIV(p->inner, COLUMNS), *y = c->out[0]->data;
-  if (p->inner == 1 && c->in[0]->dtype == OX_F32 && p->n <= (int64_t)ox_reduce_select(c->isa)->arg_rows_most) {
+  uint32_t t = c->in[0]->dtype;
+  if (p->inner == 1 && (OX_BIT(t) & AS_FLOATS) && p->n <= (int64_t)ox_reduce_select(c->isa)->arg_rows_most) {
     short_rows(c, p, tiles, y);
+    return NULL;
+  }
+  if (p->inner == 1 && p->n <= SHORT) {
+    (ox_dtype_is_float(t) ? scan_rows_f64 : scan_rows_i64)(c, p, tiles, y);
     return NULL;
   }
   if (p->inner == 1) {

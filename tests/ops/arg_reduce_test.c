@@ -72,9 +72,9 @@ static void test_every_axis(void **state) {
 /* Rows of other types, whose blocks have ends of their own; ends of the ranges, and order without a sign. */
 static void test_rows_of_other_types(void **state) {
   (void)state;
-  static const uint32_t types[] = {OX_F64, OX_F16, OX_U8, OX_I8, OX_I32, OX_I64, OX_U64};
-  static const int64_t lengths[] = {1, 7, 511, 512, 513, 1300};
-  enum { ROWS = 3, LONGEST = 1300 };
+  static const uint32_t types[] = {OX_F64, OX_F16, OX_U8, OX_I8, OX_I32, OX_I64, OX_U64, OX_I16};
+  static const int64_t lengths[] = {1, 2, 7, 16, 33, 64, 65, 511, 512, 513, 1300};
+  enum { ROWS = 35, LONGEST = 1300 };
   static uint64_t x[ROWS * LONGEST];
   static float seen[ROWS * LONGEST];
   for (size_t l = 0; level_next(&l); l++)
