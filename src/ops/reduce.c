@@ -262,8 +262,20 @@ static void int_lse(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t out, 
   }
 }
 
+/* Are the outputs the elements? A sum of floats is not: it makes 0 of -0. */
+static bool only_copies(const ox_kernel_ctx *c, const ox_fold_plan *p) {
+  kind k = ((const reduce_state *)c->state)->kind;
+  bool exact = k == MAX || k == MIN || ((k == SUM || k == MEAN || k == PROD) && !ox_dtype_is_float(c->in[0]->dtype));
+  return p->length == 1 && exact && c->in[0]->dtype != OX_BOOL;
+}
+
 static void run_outputs(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t out, int64_t end) {
   const reduce_state *s = c->state;
+  if (only_copies(c, p)) {
+    size_t size = ox_dtype_bits(c->in[0]->dtype) / 8, at = (size_t)out * size;
+    if (out < end) memcpy((char *)c->out[0]->data + at, (const char *)c->in[0]->data + at, (size_t)(end - out) * size);
+    return;
+  }
   ox_fold_acc acc[OX_FOLD_BATCH];
   double shift[OX_FOLD_BATCH];
   for (; out < end; out += OX_FOLD_BATCH) {

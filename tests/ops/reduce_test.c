@@ -66,10 +66,32 @@ static void test_not_a_number_passes(void **state) {
   }
 }
 
+/* An axis of one element: the same elements, of each type; -0 and NaN stay in extremes. */
+static void test_axes_of_one(void **state) {
+  (void)state;
+  static const char *const ops[] = {"ReduceMax", "ReduceMin", "ReduceSum", "ReduceMean", "ReduceProd"};
+  const int64_t integers[6] = {-7, INT64_MAX, INT64_MIN, 0, 5, 9};
+  const double reals[6] = {-0.0, NAN, INFINITY, -INFINITY, 2.5, -1};
+  for (size_t k = 0; k < OX_COUNT(ops); k++)
+    for (int real = 0; real < (k < 2 ? 2 : 1); real++) {
+      one_node r;
+      one_node_init(&r, "", ops[k], 1, 1);
+      r.run_tiles = 1;
+      one_node_ints(&r, "axes", 1, (int64_t[]){1});
+      one_node_int(&r, "keepdims", 0);
+      one_node_input(&r, real ? OX_F64 : OX_I64, 3, (int64_t[]){2, 1, 3}, real ? (const void *)reals : integers);
+      CHECK_OK(one_node_run(&r));
+      assert_int_equal(r.out[0].bytes, sizeof integers);
+      assert_memory_equal(r.out[0].data, real ? (const void *)reals : integers, sizeof integers);
+      one_node_deinit(&r);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows_of_doubles),
       cmocka_unit_test(test_not_a_number_passes),
+      cmocka_unit_test(test_axes_of_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
