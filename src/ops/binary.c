@@ -133,8 +133,8 @@ typedef struct {
                   dense; 0: none */
 } binary_prep;
 
-/* Below this row length, spreading the operands over a block first is faster than a call per row. */
-enum { SHORT_ROW = 48 };
+/* Bytes of a row below which spreading the operands over a block first is faster than a call per row. */
+enum { SHORT_ROW = 192 };
 
 /* Is an operand a short row that repeats, as a gate or a constant per channel is with channels last? */
 static int repeating(const ox_bcast *b) {
@@ -159,7 +159,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     return ox_fail(OX_SHAPE_MISMATCH, "%s does not broadcast to %s", ox_shape_text(&b, tb), ox_shape_text(out, to));
   }
   ox_bcast_init(&p->bcast, out, 2, (const ox_shape *[]){&c->in[0]->shape, &b});
-  p->gather = p->bcast.rank > 1 && p->bcast.dim[p->bcast.rank - 1] < SHORT_ROW;
+  int64_t row = SHORT_ROW * 8 / ox_dtype_bits(c->in[0]->dtype);
+  p->gather = p->bcast.rank > 1 && p->bcast.dim[p->bcast.rank - 1] < row;
   p->repeats = p->gather ? repeating(&p->bcast) : 0;
   c->prep = p;
   p->tile = s->fn == OX_BIN_MOD || s->fn == OX_BIN_FMOD ? OX_TILE_SLOW
