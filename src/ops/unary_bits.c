@@ -42,15 +42,12 @@ static ox_status *infer_bool(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* Every type but double tests the same after widening. */
-static void load_block(const ox_convert *cv, const ox_tensor *x, int64_t at, size_t n, double *block) {
-  cv->load_f64[x->dtype](x->data, (size_t)at, n, block);
-}
-
-/* Floats are compared in place: only NaN is unequal to itself. */
-static void isnan_f32(const ox_kernel_ctx *c, const float *x, size_t n, uint8_t *y) {
-  ox_binary_select(c->isa)->fn[OX_BIN_EQ][OX_F32](x, x, y, n, 0);
-  ox_unary_plain_select(c->isa)->logical_not(y, y, n);
+/* |n| elements from |at| on as floats: in place or in |block|. Every type but double tests the same after widening. */
+static const float *floats_at(const ox_kernel_ctx *c, int64_t at, size_t n, float *block) {
+  const ox_tensor *x = c->in[0];
+  if (x->dtype == OX_F32) return (const float *)x->data + at;
+  ox_convert_select(c->isa)->load_f32[x->dtype](x->data, (size_t)at, n, block);
+  return block;
 }
 
 /* |low|, |high|: whether these infinities count. */
@@ -64,21 +61,20 @@ static void isinf_f32(const ox_kernel_ctx *c, const float *x, size_t n, uint8_t 
   ox_binary_select(c->isa)->fn[OX_BIN_OR][OX_BOOL](y, other, y, n, 0);
 }
 
+/* Only NaN is unequal to itself. */
 static ox_status *run_isnan(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
-  const ox_convert *cv = ox_convert_select(c->isa);
+  bool wide = c->in[0]->dtype == OX_F64;
+  ox_binary_fn *equal = ox_binary_select(c->isa)->fn[OX_BIN_EQ][wide ? OX_F64 : OX_F32];
   int64_t begin, end;
-  double block[OX_CONVERT_BLOCK];
+  float block[OX_CONVERT_BLOCK];
   ox_tile_span(tiles, OX_TILE_CHEAP, ox_shape_count(&c->in[0]->shape), &begin, &end);
   for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK) {
     size_t n = (size_t)OX_MIN(end - i, OX_CONVERT_BLOCK);
     uint8_t *y = (uint8_t *)c->out[0]->data + i;
-    if (c->in[0]->dtype == OX_F32) {
-      isnan_f32(c, (const float *)c->in[0]->data + i, n, y);
-      continue;
-    }
-    load_block(cv, c->in[0], i, n, block);
-    for (size_t k = 0; k < n; k++) y[k] = block[k] != block[k];
+    const void *x = wide ? (const void *)((const double *)c->in[0]->data + i) : floats_at(c, i, n, block);
+    equal(x, x, y, n, 0);
+    ox_unary_plain_select(c->isa)->logical_not(y, y, n);
   }
   return NULL;
 }
@@ -86,20 +82,19 @@ static ox_status *run_isnan(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 static ox_status *run_isinf(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const isinf_attrs *a = c->attrs;
-  const ox_convert *cv = ox_convert_select(c->isa);
   double low = a->detect_negative ? -INFINITY : NAN, high = a->detect_positive ? INFINITY : NAN;
   int64_t begin, end;
-  double block[OX_CONVERT_BLOCK];
+  float block[OX_CONVERT_BLOCK];
   ox_tile_span(tiles, OX_TILE_CHEAP, ox_shape_count(&c->in[0]->shape), &begin, &end);
   for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK) {
     size_t n = (size_t)OX_MIN(end - i, OX_CONVERT_BLOCK);
     uint8_t *y = (uint8_t *)c->out[0]->data + i;
-    if (c->in[0]->dtype == OX_F32) {
-      isinf_f32(c, (const float *)c->in[0]->data + i, n, y, a->detect_negative != 0, a->detect_positive != 0);
+    if (c->in[0]->dtype != OX_F64) {
+      isinf_f32(c, floats_at(c, i, n, block), n, y, a->detect_negative != 0, a->detect_positive != 0);
       continue;
     }
-    load_block(cv, c->in[0], i, n, block);
-    for (size_t k = 0; k < n; k++) y[k] = (block[k] == low) | (block[k] == high);
+    const double *x = (const double *)c->in[0]->data + i;
+    for (size_t k = 0; k < n; k++) y[k] = (x[k] == low) | (x[k] == high);
   }
   return NULL;
 }
