@@ -127,7 +127,7 @@ static void regress(const char *how, int64_t targets, int64_t rows, int trees, i
 static void test_scores_are_those_of_a_naive_walk(void **state) {
   (void)state;
   static const char *const hows[] = {"SUM", "AVERAGE", "MIN", "MAX"};
-  static const int64_t rows[] = {0, 1, 3, 7, 8, 9, 61};
+  static const int64_t rows[] = {0, 1, 3, 7, 8, 9, 10, 11, 12, 61};
   for (size_t h = 0; h < OX_COUNT(hows); h++)
     for (size_t r = 0; r < OX_COUNT(rows); r++)
       for (int mode = 0; mode < 6; mode++)

@@ -64,7 +64,7 @@ OX_INLINE void TREE_NAME(walk)(const ox_trees *t, ox_tree_walk how, const TREE_T
   OX_UNROLL for (int i = 0; i < OX_TREE_LANES; i++) at[i] = p[i];
 }
 
-static void TREE_NAME(walk_lanes)(const ox_trees *t, const TREE_T *const *row, uint32_t *at) {
+OX_INLINE void TREE_NAME(walk_lanes)(const ox_trees *t, const TREE_T *const *row, uint32_t *at) {
   switch (t->walk) {
     case OX_TREE_PLAIN:
       TREE_NAME(walk)(t, OX_TREE_PLAIN, row, at);
@@ -105,27 +105,44 @@ static inline void TREE_NAME(add_leaf)(const ox_trees *t, uint32_t at, TREE_T *s
   }
 }
 
+/* Adds the leaves |at| to the scores of |n| rows from |r| on. */
+static inline void TREE_NAME(score)(const ox_trees *t, const uint32_t *at, int64_t n, int64_t r, TREE_T *scores,
+                                    uint8_t *has) {
+  const TREE_NODE *nodes = t->nodes;
+  if (t->n_targets == 1 && t->dense)
+    for (int64_t i = 0; i < n; i++) TREE_NAME(put)(t, nodes[at[i]].split, &scores[r + i], &has[r + i]);
+  else
+    for (int64_t i = 0; i < n; i++)
+      TREE_NAME(add_leaf)(t, at[i], scores + (r + i) * t->n_targets, has + (r + i) * t->n_targets);
+}
+
+/* |rows| <= OX_TREE_LANES from row |r| on, through the trees, of which as many are walked at a time as lanes allow. */
+static void TREE_NAME(score_few)(const ox_trees *t, const TREE_T *x, int64_t stride, int64_t r, int64_t rows,
+                                 TREE_T *scores, uint8_t *has) {
+  const TREE_T *row[OX_TREE_LANES];
+  uint32_t at[OX_TREE_LANES];
+  for (int64_t i = 0; i < OX_TREE_LANES; i++) row[i] = x + (r + i % rows) * stride;
+  for (int64_t k = 0, trees; k < t->n_trees; k += trees) {
+    trees = OX_MIN(OX_TREE_LANES / rows, t->n_trees - k);
+    for (int64_t i = 0; i < OX_TREE_LANES; i++) at[i] = t->roots[k + OX_MIN(i / rows, trees - 1)];
+    TREE_NAME(walk_lanes)(t, row, at);
+    for (int64_t i = 0; i < trees; i++) TREE_NAME(score)(t, at + i * rows, rows, r, scores, has);
+  }
+}
+
 static void TREE_NAME(score_rows)(const ox_trees *t, const TREE_T *x, int64_t stride, int64_t rows, TREE_T *scores,
                                   uint8_t *has) {
-  const TREE_NODE *nodes = t->nodes;
+  int64_t whole = rows / OX_TREE_LANES * OX_TREE_LANES;
   for (uint32_t k = 0; k < t->n_trees; k++) {
-    for (int64_t r = 0; r < rows; r += OX_TREE_LANES) {
+    for (int64_t r = 0; r < whole; r += OX_TREE_LANES) {
       uint32_t at[OX_TREE_LANES];
       const TREE_T *row[OX_TREE_LANES];
-      int64_t live = OX_MIN(rows - r, OX_TREE_LANES);
-      for (int i = 0; i < OX_TREE_LANES; i++) {
-        at[i] = t->roots[k];
-        row[i] = x + (r + OX_MIN(i, live - 1)) * stride;
-      }
+      for (int i = 0; i < OX_TREE_LANES; i++) at[i] = t->roots[k], row[i] = x + (r + i) * stride;
       TREE_NAME(walk_lanes)(t, row, at);
-      if (t->n_targets == 1 && t->dense) {
-        for (int64_t i = 0; i < live; i++) TREE_NAME(put)(t, nodes[at[i]].split, &scores[r + i], &has[r + i]);
-      } else {
-        for (int64_t i = 0; i < live; i++)
-          TREE_NAME(add_leaf)(t, at[i], scores + (r + i) * t->n_targets, has + (r + i) * t->n_targets);
-      }
+      TREE_NAME(score)(t, at, OX_TREE_LANES, r, scores, has);
     }
   }
+  if (whole < rows) TREE_NAME(score_few)(t, x, stride, whole, rows - whole, scores, has);
 }
 
 static void TREE_NAME(find_leaves)(const ox_trees *t, const TREE_T *x, int64_t begin, int64_t end, uint32_t *leaf) {
