@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/quantize.c - QuantizeLinear and DynamicQuantizeLinear. */
 #include <math.h>
+#include <string.h>
 
 #include "kern/quant/quantize.h"
 #include "ops/shared/check.h"
@@ -112,6 +113,8 @@ static void settle_all(float *restrict x, const float *restrict zero, size_t n, 
   for (size_t i = 0; i < n; i++) x[i] = settled(x[i], zero[i], low, high);
 }
 
+static bool is_half(uint32_t dtype) { return dtype == OX_U4 || dtype == OX_I4; }
+
 /* Whole numbers of 4 bits, two to a byte, the low half first. |n| of them, the last padded with zero. */
 static void put_halves(const float *restrict x, uint8_t *restrict y, size_t n) {
   uint8_t low[PIECE], high[PIECE];
@@ -142,11 +145,46 @@ static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, 
     settle_all(x, z, n, p->low, p->high);
   else
     for (size_t i = 0; i < n; i++) x[i] += z[i];
-  if (c->out[0]->dtype == OX_U4 || c->out[0]->dtype == OX_I4) {
+  if (is_half(c->out[0]->dtype)) {
     put_halves(x, (uint8_t *)c->out[0]->data + at / 2, n);
     return;
   }
   cv->store_f32[c->out[0]->dtype](x, c->out[0]->data, (size_t)at, n, &(ox_narrow_how){a->saturate != 0, 0});
+}
+
+/* A block of bytes bounded to 4 bits, two to a byte, the low half first. All loops are of known length. */
+enum { PAIRS = OX_CONVERT_BLOCK / 2 };
+
+static void join_halves(uint16_t *restrict pairs, bool is_signed, uint8_t *restrict y) {
+  uint8_t *u = (uint8_t *)pairs;
+  int8_t *v = (int8_t *)pairs;
+  if (is_signed)
+    for (int i = 0; i < 2 * PAIRS; i++) v[i] = v[i] < -8 ? -8 : v[i] > 7 ? 7 : v[i];
+  else
+    for (int i = 0; i < 2 * PAIRS; i++) u[i] = u[i] > 15 ? 15 : u[i];
+  for (int i = 0; i < PAIRS; i++) y[i] = (uint8_t)((pairs[i] & 15) | (pairs[i] >> 4 & 0xf0));
+}
+
+/* Floats with one scale and zero point to a segment into integers of 4 bits: those of 8, bounded. */
+static void block_halves(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n) {
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
+  const ox_scales *s = &((const quantize_prep *)c->prep)->pair.scales;
+  const float *x = (const float *)c->in[0]->data + at, *scales = c->in[1]->data;
+  bool is_signed = c->out[0]->dtype == OX_I4;
+  uint16_t pairs[PAIRS] = {0};
+  uint8_t joined[PAIRS], *u = (uint8_t *)pairs;
+  ox_segment g;
+  for (size_t i = 0, m; i < n; i += m) {
+    int64_t zero = 0;
+    g = ox_scales_at(s, at + (int64_t)i), m = (size_t)OX_MIN(g.n, (int64_t)(n - i));
+    if (ox_ctx_has(c, 2)) cv->load_i64[c->in[2]->dtype](c->in[2]->data, (size_t)g.off, 1, &zero);
+    if (is_signed)
+      q->f32_i8(x + i, (int8_t *)u + i, m, scales[g.off], (int)zero);
+    else
+      q->f32_u8(x + i, u + i, m, scales[g.off], (int)zero);
+  }
+  join_halves(pairs, is_signed, joined);
+  memcpy((char *)c->out[0]->data + at / 2, joined, (n + 1) / 2);
 }
 
 /* n floats of one scale and zero point into elements [at, at + n) of Y. */
@@ -175,12 +213,13 @@ static void segment(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const quantize_prep *p = c->prep;
+  bool floats = c->in[0]->dtype == OX_F32 && c->in[1]->dtype == OX_F32 && !(OX_BIT(p->precision) & OX_T_FLOAT16S);
+  bool halves =
+      floats && is_half(c->out[0]->dtype) && ox_shape_count(&c->in[0]->shape) && ox_scale_pair_is_even(&p->pair);
   const ox_scaled_run r = {.pair = &p->pair,
-                           .fast = c->in[0]->dtype == OX_F32 && c->in[1]->dtype == OX_F32 &&
-                                   (OX_BIT(c->out[0]->dtype) & OX_T_QUANTIZED_FAST) &&
-                                   !(OX_BIT(p->precision) & OX_T_FLOAT16S),
+                           .fast = floats && (OX_BIT(c->out[0]->dtype) & OX_T_QUANTIZED_FAST),
                            .segment = segment,
-                           .block = block_any};
+                           .block = halves ? block_halves : block_any};
   ox_scaled_run_tiles(&r, c, tiles);
   return NULL;
 }
