@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/dequantize.c - DequantizeLinear: (x - zero point) * scale. */
+#include <string.h>
+
 #include "kern/binary/binary.h"
 #include "kern/quant/quantize.h"
 #include "ops/shared/check.h"
@@ -118,6 +120,38 @@ static bool goes_fast(const ox_kernel_ctx *c) {
   return any == 0;
 }
 
+/* |n| integers of 4 bits from an even element |at| on as bytes. All loops are of known length. */
+enum { PAIRS = OX_CONVERT_BLOCK / 2 };
+
+static void part_halves(const ox_tensor *x, int64_t at, size_t n, uint16_t *restrict pairs) {
+  uint8_t joined[PAIRS] = {0}, *u = (uint8_t *)pairs;
+  memcpy(joined, (const char *)x->data + at / 2, (n + 1) / 2);
+  for (int i = 0; i < PAIRS; i++) pairs[i] = (uint16_t)((joined[i] & 15) | (joined[i] & 0xf0) << 4);
+  if (x->dtype == OX_I4)
+    for (int i = 0; i < 2 * PAIRS; i++) u[i] = (uint8_t)((u[i] ^ 8) - 8);
+}
+
+/* Integers of 4 bits with one scale and zero point to a segment into floats. */
+static void block_halves(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n) {
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
+  const ox_scales *s = &((const dequantize_prep *)c->prep)->pair.scales;
+  float *y = (float *)c->out[0]->data + at;
+  uint16_t pairs[PAIRS];
+  const uint8_t *u = (const uint8_t *)pairs;
+  part_halves(c->in[0], at, n, pairs);
+  for (size_t i = 0, m; i < n; i += m) {
+    ox_segment g = ox_scales_at(s, at + (int64_t)i);
+    float scale = ((const float *)c->in[1]->data)[g.off];
+    int64_t zero = 0;
+    m = (size_t)OX_MIN(g.n, (int64_t)(n - i));
+    if (ox_ctx_has(c, 2)) cv->load_i64[c->in[2]->dtype](c->in[2]->data, (size_t)g.off, 1, &zero);
+    if (c->in[0]->dtype == OX_I4)
+      q->i8_f32((const int8_t *)u + i, y + i, m, scale, (int)zero);
+    else
+      q->u8_f32(u + i, y + i, m, scale, (int)zero);
+  }
+}
+
 static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n) {
   const dequantize_prep *p = c->prep;
   ox_segment g = ox_scales_at(&p->pair.scales, at);
@@ -179,7 +213,11 @@ static void segment(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const dequantize_prep *p = c->prep;
-  const ox_scaled_run r = {.pair = &p->pair, .fast = goes_fast(c), .segment = segment, .block = block_any};
+  bool floats = c->in[1]->dtype == OX_F32 && c->out[0]->dtype == OX_F32;
+  bool halves = floats && (c->in[0]->dtype == OX_U4 || c->in[0]->dtype == OX_I4) && ox_shape_count(&c->in[0]->shape) &&
+                ox_scale_pair_is_even(&p->pair);
+  const ox_scaled_run r = {
+      .pair = &p->pair, .fast = goes_fast(c), .segment = segment, .block = halves ? block_halves : block_any};
   ox_scaled_run_tiles(&r, c, tiles);
   return NULL;
 }
