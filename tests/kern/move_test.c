@@ -137,7 +137,9 @@ static void test_repeats(void **state) {
     for (int64_t n = 0, run = runs[k]; n * run <= MOST; n += n < 6 ? 1 : n) {
       memset(got, 77, sizeof got), memset(want, 77, sizeof want);
       for (int64_t i = 0; i < n; i++) memcpy(want + i * run, from, (size_t)run);
-      ox_copy_lines(from, 0, got, run, n, run);
+      ox_move m;
+      ox_move_init(&m, 1, &(ox_region){.rank = 2, .dim = {n, run}, .is = {0, 1}, .os = {run, 1}});
+      ox_move_run(&m, 0, from, got, 0, m.units);
       assert_memory_equal(got, want, sizeof got);
     }
 }

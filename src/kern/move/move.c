@@ -138,8 +138,14 @@ static inline void advance(const ox_move *m, int i, int64_t by, cursor *c) {
   }
 }
 
-#define COPY_LINE(bytes) \
-  for (int64_t i = 0; i < n; i++) memcpy(out + i * os, in + i * is, bytes)
+/* Four at a time: how fast a loop of two instructions is depends on where it happens to lie. */
+#define COPY_LINE(bytes)                                                              \
+  do {                                                                                \
+    int64_t i = 0;                                                                    \
+    for (; i + 4 <= n; i += 4, out += 4 * os, in += 4 * is)                           \
+      OX_UNROLL for (int k = 0; k < 4; k++) memcpy(out + k * os, in + k * is, bytes); \
+    for (; i < n; i++, out += os, in += is) memcpy(out, in, bytes);                   \
+  } while (0)
 
 /* Runs of up to 4 vectors without a call of memcpy: |half| vectors from the front, and |half| that end with the run and
  * may overlap those. */
@@ -161,25 +167,7 @@ static OX_NOINLINE void copy_runs(const char *in, int64_t is, char *out, int64_t
     COPY_LINE((size_t)run);
 }
 
-enum { FILL_BLOCK = 4096 };
-
-/* Writes |bytes|, of which |done| are there, by copies of these, in pieces that double up to |most|, a multiple of what
- * repeats that stays in L1. Not in line: that made GCC 12's calls of memcpy a third slower. */
-static OX_NOINLINE void fill_on(char *to, int64_t done, int64_t bytes, int64_t most) {
-  while (done < bytes) {
-    int64_t piece = OX_MIN(OX_MIN(done, most), bytes - done);
-    memcpy(to + done, to, (size_t)piece);
-    done += piece;
-  }
-}
-
 void ox_copy_lines(const char *in, int64_t is, char *out, int64_t os, int64_t n, int64_t run) {
-  enum { MANY = 512, SHORT_RUN = 512 };
-  if (is == 0 && os == run && n * run >= MANY && run <= SHORT_RUN) { /* one run again and again */
-    memcpy(out, in, (size_t)run);
-    fill_on(out, run, n * run, FILL_BLOCK / run * run);
-    return;
-  }
   switch (run) {
     case 1:
       COPY_LINE(1);
@@ -202,6 +190,18 @@ void ox_copy_lines(const char *in, int64_t is, char *out, int64_t os, int64_t n,
     default:
       copy_runs(in, is, out, os, n, run);
       break;
+  }
+}
+
+enum { FILL_BLOCK = 4096 };
+
+/* Writes |bytes|, of which |done| are there, by copies of these, in pieces that double up to |most|, a multiple of what
+ * repeats that stays in L1. Not in line: that made GCC 12's calls of memcpy a third slower. */
+static OX_NOINLINE void fill_on(char *to, int64_t done, int64_t bytes, int64_t most) {
+  while (done < bytes) {
+    int64_t piece = OX_MIN(OX_MIN(done, most), bytes - done);
+    memcpy(to + done, to, (size_t)piece);
+    done += piece;
   }
 }
 
@@ -252,6 +252,15 @@ void ox_fill(void *out, const void *value, int64_t elem, int64_t n) {
   fill_on(to, done, bytes, FILL_BLOCK);
 }
 
+/* A run that stands in the input, again and again; false: these lines are others, or too few. */
+static bool repeat_run(const char *in, int64_t is, char *out, int64_t os, int64_t n, int64_t run) {
+  enum { MANY = 512, SHORT_RUN = 16 };
+  if (is != 0 || os != run || n * run < MANY || run > SHORT_RUN) return false;
+  memcpy(out, in, (size_t)run);
+  fill_on(out, run, n * run, FILL_BLOCK / run * run);
+  return true;
+}
+
 static void run_lines(const ox_move *m, const char *in, char *out, int64_t begin, int64_t end) {
   cursor c;
   int last = m->rank - 1;
@@ -264,7 +273,7 @@ static void run_lines(const ox_move *m, const char *in, char *out, int64_t begin
     int64_t n = OX_MIN(m->dim[last] - c.at[last], end - begin);
     if (m->kind == OX_MOVE_FILL)
       ox_fill(c.out, c.in, m->run, n);
-    else
+    else if (!repeat_run(c.in, m->is[last], c.out, m->os[last], n, m->run))
       ox_copy_lines(c.in, m->is[last], c.out, m->os[last], n, m->run);
     advance(m, last, n, &c);
     begin += n;
