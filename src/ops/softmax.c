@@ -247,14 +247,23 @@ static void item_hardmax(const ox_kernel_ctx *c, int64_t at, const softmax_prep 
   for (size_t j = 0; j < width; j++) put_one(c->out[0], at + where[j] * p->inner + (int64_t)j);
 }
 
-/* Short rows of floats, several at a time; y may be x. */
+/* Rows of floats, short ones several at a time; y may be x. */
 static void hardmax_rows(const ox_kernel_ctx *c, const softmax_prep *p, int64_t begin, int64_t end) {
+  const ox_reduce_table *t = ox_reduce_select(c->isa);
   const float *x = c->in[0]->data;
   float *y = c->out[0]->data;
   int32_t where[COLUMNS];
+  if ((size_t)p->n > t->arg_rows_most) {
+    for (int64_t i = begin; i < end && !ox_ctx_stopped_each(c, i - begin, 1024); i++) {
+      size_t at = t->arg_row(x + i * p->n, (size_t)p->n, false, false);
+      for (int64_t j = 0; j < p->n; j++) y[i * p->n + j] = 0;
+      y[i * p->n + (int64_t)at] = 1;
+    }
+    return;
+  }
   for (int64_t i = begin, m; i < end; i += m) {
     m = OX_MIN(end - i, COLUMNS);
-    ox_reduce_select(c->isa)->arg_rows(x + i * p->n, (size_t)m, (size_t)p->n, false, false, where);
+    t->arg_rows(x + i * p->n, (size_t)m, (size_t)p->n, false, false, where);
     memset(y + i * p->n, 0, (size_t)(m * p->n) * sizeof *y);
     for (int64_t k = 0; k < m; k++) y[(i + k) * p->n + where[k]] = 1;
   }
@@ -284,7 +293,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                 (size_t)(end - begin), (size_t)p->n);
     return NULL;
   }
-  if (t == OX_F32 && k == HARDMAX && p->inner == 1 && (size_t)p->n <= ox_reduce_select(c->isa)->arg_rows_most) {
+  if (t == OX_F32 && k == HARDMAX && p->inner == 1) {
     hardmax_rows(c, p, begin, end);
     return NULL;
   }
