@@ -133,8 +133,14 @@ typedef struct {
                   dense; 0: none */
 } binary_prep;
 
-/* Bytes of a row below which spreading the operands over a block first is faster than a call per row. */
-enum { SHORT_ROW = 192 };
+/* Rows below which spreading the operands over a block first is faster than a call per row: in bytes, and in elements
+ * if both have to be spread. */
+enum { SHORT_ROW = 192, SHORT_BOTH = 48 };
+
+static bool has_short_rows(const ox_bcast *b, uint32_t dtype) {
+  int64_t most = SHORT_ROW * 8 / ox_dtype_bits(dtype), row = b->dim[b->rank - 1];
+  return b->rank > 1 && row < (b->dense[0] || b->dense[1] ? most : OX_MIN(most, SHORT_BOTH));
+}
 
 /* Is an operand a short row that repeats, as a gate or a constant per channel is with channels last? */
 static int repeating(const ox_bcast *b) {
@@ -159,8 +165,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     return ox_fail(OX_SHAPE_MISMATCH, "%s does not broadcast to %s", ox_shape_text(&b, tb), ox_shape_text(out, to));
   }
   ox_bcast_init(&p->bcast, out, 2, (const ox_shape *[]){&c->in[0]->shape, &b});
-  int64_t row = SHORT_ROW * 8 / ox_dtype_bits(c->in[0]->dtype);
-  p->gather = p->bcast.rank > 1 && p->bcast.dim[p->bcast.rank - 1] < row;
+  p->gather = has_short_rows(&p->bcast, c->in[0]->dtype);
   p->repeats = p->gather ? repeating(&p->bcast) : 0;
   c->prep = p;
   p->tile = s->fn == OX_BIN_MOD || s->fn == OX_BIN_FMOD ? OX_TILE_SLOW
