@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opt/fold_test.c - folding, merging and removing, by text before and operators after. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include "onnx/write.h"
 
 #include "support/build_graph.h"
+#include "support/resident.h"
 #include "support/run_graph.h"
 
 #define HEAD "<ir_version: 8, opset_import: [\"\" : 17]> g "
@@ -49,19 +49,6 @@ static void test_huge_results_are_not_folded(void **state) {
   CHECK_OK(ox_optimize(m, &o));
   assert_string_equal(bg_ops(m->graph, ops), "ConstantOfShape Add");
   ox_model_destroy(m);
-}
-
-/* Resident bytes; 0: this system does not tell, or a sanitizer keeps what was freed. */
-static size_t resident(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 0;
-#endif
-  unsigned long all = 0, here = 0;
-  FILE *f = fopen("/proc/self/statm", "r");
-  if (!f) return 0;
-  if (fscanf(f, "%lu %lu", &all, &here) != 2) here = 0;
-  fclose(f);
-  return (size_t)here * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* A constant of a file that was folded away is in memory as what was made of it alone. */

@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session/memory_back_test.c - a session that is released gives its memory back to the system: packed weights, folded
  * constants and slabs, also where the heap would keep them for later. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/macros.h"
 #include "base/quota.h"
 #include "support/check.h"
+#include "support/resident.h"
 #include "support/text_session.h"
-
-/* Resident bytes; 0: this system does not tell, or a sanitizer keeps what was freed. */
-static size_t resident(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 0;
-#endif
-  unsigned long all = 0, here = 0;
-  FILE *f = fopen("/proc/self/statm", "r");
-  if (!f) return 0;
-  if (fscanf(f, "%lu %lu", &all, &here) != 2) here = 0;
-  fclose(f);
-  return (size_t)here * (size_t)sysconf(_SC_PAGESIZE);
-}
 
 /* 12 MiB of weights that are computed at load, then packed. */
 static const char model[] =
