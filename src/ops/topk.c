@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "kern/move/move.h"
-#include "kern/quant/convert.h"
 #include "kern/reduce/reduce.h"
 #include "ops/shared/tiles.h"
 #include "ops/shared/topk_heap.h"
+#include "ops/shared/topk_row.h"
 
 typedef struct {
   int64_t axis, largest, sorted, k;
@@ -94,15 +94,6 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (p->k < 0) return ox_ctx_plan(c, 1, scratch_bytes(c, p, p->n));
   OX_TRY(check_k(p->k, p->n));
   return ox_ctx_plan(c, p->k ? ox_tile_count(p->rows, p->per_tile) : 0, scratch_bytes(c, p, p->k));
-}
-
-/* Order-preserving: a float's bits, negative ones reversed; the two zeros are equal; NaN is above infinity. */
-static uint64_t key_f64(double v) {
-  uint64_t u;
-  v += 0.0; /* -0 becomes 0 */
-  if (v != v) return UINT64_MAX;
-  memcpy(&u, &v, sizeof u);
-  return u >> 63 ? ~u : u | (uint64_t)1 << 63;
 }
 
 /* A bound that at least k of n elements exceed, and that is close to the k-th best: takes the best element of each of
@@ -218,18 +209,6 @@ static bool best_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t 
   return true;
 }
 
-/* Writes the heap from its worst element, the last result, on. |base|: of the elements, |step| apart. */
-static void empty_heap(const ox_kernel_ctx *c, entry *h, int64_t k, const char *base, size_t size, int64_t pitch,
-                       int64_t out, int64_t step) {
-  for (int64_t left = k; left > 0 && !ox_ctx_stopped_each(c, left, 256); left--) {
-    entry e = h[0];
-    sift_down(h, left - 1, 0, h[left - 1]);
-    size_t to = (size_t)(out + (left - 1) * step);
-    if (ox_ctx_wants(c, 1)) ((int64_t *)c->out[1]->data)[to] = e.at;
-    if (ox_ctx_wants(c, 0)) memcpy((char *)c->out[0]->data + to * size, base + (size_t)(e.at * pitch) * size, size);
-  }
-}
-
 /* A row of contiguous floats. */
 static void row_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, int64_t out, int64_t step,
                     void *room) {
@@ -255,165 +234,10 @@ static void columns_f32(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, i
   for (int64_t i = r; i < end; i++) row_f32(c, room + (i - r) * p->n, p->n, k, place_of(p, k, i), p->inner, rest);
 }
 
-/* ---- other types ---- */
-
-/* A row, |pitch| elements from one to the next, from element |base| of the tensor on. */
-typedef struct {
-  const ox_kernel_ctx *c;
-  int64_t base, n, pitch;
-  bool below; /* the smallest are the best */
-} wide_row;
-
-/* The keys of |n| elements from |first| on. */
-static void load_keys(const wide_row *r, int64_t first, int64_t n, uint64_t *key) {
-  enum { BLOCK = 256 };
-  const ox_convert *cv = ox_convert_select(r->c->isa);
-  const ox_tensor *x = r->c->in[0];
-  uint64_t flip = r->below ? UINT64_MAX : 0, sign = x->dtype == OX_U64 ? 0 : (uint64_t)1 << 63;
-  int64_t at = r->base + first * r->pitch;
-  for (int64_t i = 0; i < n; i += BLOCK) {
-    int64_t m = OX_MIN(n - i, BLOCK), calls = r->pitch == 1 ? 1 : m;
-    size_t len = r->pitch == 1 ? (size_t)m : 1;
-    if (ox_dtype_is_float(x->dtype)) {
-      double f[BLOCK];
-      for (int64_t k = 0; k < calls; k++)
-        cv->load_f64[x->dtype](x->data, (size_t)(at + (i + k) * r->pitch), len, f + k);
-      for (int64_t k = 0; k < m; k++) key[i + k] = key_f64(f[k]) ^ flip;
-    } else {
-      int64_t v[BLOCK];
-      for (int64_t k = 0; k < calls; k++)
-        cv->load_i64[x->dtype](x->data, (size_t)(at + (i + k) * r->pitch), len, v + k);
-      for (int64_t k = 0; k < m; k++) key[i + k] = (uint64_t)v[k] ^ sign ^ flip;
-    }
-  }
-}
-
-/* The first element from |i| on that may be better than element |worst|; none before it is. */
-static int64_t next_better(const wide_row *r, int64_t i, int64_t end, int64_t worst) {
-  const ox_tensor *x = r->c->in[0];
-  size_t size = ox_dtype_bits(x->dtype) / 8;
-  const char *row = (const char *)x->data + (size_t)r->base * size, *bound = row + (size_t)worst * size;
-  const ox_reduce_table *t = ox_reduce_select(r->c->isa);
-  if (r->pitch != 1 || !t->next_better[x->dtype]) return i;
-  if (x->dtype == OX_F64 && isnan(*(const double *)(const void *)bound)) return i; /* nothing is below it */
-  return i + (int64_t)t->next_better[x->dtype](row + (size_t)i * size, (size_t)(end - i), bound, r->below);
-}
-
-/* A few of a row, in order: as few_f32. Where several in turn are no better, the next one that is is looked for. */
-#define FEW_OF(T, key_of)                                                          \
-  static void few_##T(const wide_row *r, const T *x, int64_t k, entry *first) {    \
-    enum { WORSE = 8 };                                                            \
-    uint64_t flip = r->below ? UINT64_MAX : 0;                                     \
-    for (int64_t i = 0, worse = 0; i < r->n; i++) {                                \
-      if (worse == WORSE) i = next_better(r, i, r->n, first[k - 1].at), worse = 0; \
-      if (i == r->n) break;                                                        \
-      uint64_t key = key_of(x[i]) ^ flip;                                          \
-      int64_t at = OX_MIN(i, k - 1);                                               \
-      if (i >= k && key <= first[at].key) {                                        \
-        worse++;                                                                   \
-        continue;                                                                  \
-      }                                                                            \
-      for (; at > 0 && first[at - 1].key < key; at--) first[at] = first[at - 1];   \
-      first[at] = (entry){key, i}, worse = 0;                                      \
-    }                                                                              \
-  }
-#define KEY_I64(v) ((uint64_t)(int64_t)(v) ^ (uint64_t)1 << 63)
-FEW_OF(double, key_f64)
-FEW_OF(int64_t, KEY_I64)
-FEW_OF(int32_t, KEY_I64)
-FEW_OF(uint8_t, KEY_I64)
-FEW_OF(int8_t, KEY_I64)
-
-/* False: another type, or too many. */
-static bool few_wide(const wide_row *r, int64_t k, entry *first) {
-  const void *x = r->c->in[0]->data;
-  if (r->pitch != 1 || k > FEW) return false;
-#define CASE(dtype, T)                            \
-  case dtype:                                     \
-    few_##T(r, (const T *)x + r->base, k, first); \
-    return true;
-  switch (r->c->in[0]->dtype) {
-    CASE(OX_F64, double)
-    CASE(OX_I64, int64_t)
-    CASE(OX_I32, int32_t)
-    CASE(OX_U8, uint8_t)
-    CASE(OX_I8, int8_t)
-    default:
-      return false;
-  }
-#undef CASE
-}
-
-static void heap_wide(const wide_row *r, int64_t k, entry *h) {
-  enum { LONG = 256, NEAR = 8 };
-  uint64_t key[LONG];
-  for (int64_t i = 0; i < r->n && !ox_ctx_stopped(r->c);) {
-    if (i >= k) i = next_better(r, i, r->n, h[0].at);
-    int64_t end = OX_MIN(i + (i < k || r->pitch != 1 ? LONG : NEAR), r->n);
-    load_keys(r, i, end - i, key);
-    for (int64_t first = i; i < end; i++) offer(r->c, h, k, i, (entry){key[i - first], i});
-  }
-}
-
-/* Radix sort, the lowest bits first, without digits in which all keys agree; stable. */
-static entry *sort_entries(const ox_kernel_ctx *c, entry *from, entry *to, int64_t n) {
-  enum { MOST_BITS = 11, FEW_BITS = 8, MANY = 4096 };
-  int bits = n < MANY ? FEW_BITS : MOST_BITS;
-  uint64_t differ = 0, mask = ((uint64_t)1 << bits) - 1;
-  for (int64_t i = 1; i < n; i++) differ |= from[i].key ^ from[0].key;
-  for (int shift = 0; shift < 64 && !ox_ctx_stopped(c); shift += bits) {
-    if (!(differ >> shift & mask)) continue;
-    uint32_t bin[1 << MOST_BITS] = {0}, at = 0;
-    for (int64_t i = 0; i < n; i++) bin[~from[i].key >> shift & mask]++; /* large keys first */
-    for (uint64_t b = 0; b <= mask; b++) {
-      uint32_t m = bin[b];
-      bin[b] = at, at += m;
-    }
-    for (int64_t i = 0; i < n; i++) to[bin[~from[i].key >> shift & mask]++] = from[i];
-    entry *done = to;
-    to = from, from = done;
-  }
-  return from;
-}
-
-static void put_entries(const wide_row *r, const entry *e, int64_t k, int64_t out, int64_t step) {
-  const ox_tensor *x = r->c->in[0];
-  size_t size = ox_dtype_bits(x->dtype) / 8;
-  for (int64_t i = 0; i < k; i++) {
-    size_t to = (size_t)(out + i * step), from = (size_t)(r->base + e[i].at * r->pitch);
-    if (ox_ctx_wants(r->c, 1)) ((int64_t *)r->c->out[1]->data)[to] = e[i].at;
-    if (ox_ctx_wants(r->c, 0))
-      memcpy((char *)r->c->out[0]->data + to * size, (const char *)x->data + from * size, size);
-  }
-}
-
-static void sort_wide(const wide_row *r, int64_t k, entry *both, int64_t out, int64_t step) {
-  enum { BLOCK = 256 };
-  uint64_t key[BLOCK];
-  for (int64_t i = 0; i < r->n; i += BLOCK) {
-    int64_t m = OX_MIN(r->n - i, BLOCK);
-    load_keys(r, i, m, key);
-    for (int64_t j = 0; j < m; j++) both[i + j] = (entry){key[j], i + j};
-  }
-  put_entries(r, sort_entries(r->c, both, both + r->n, r->n), k, out, step);
-}
-
-static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r, entry *h) {
-  size_t size = ox_dtype_bits(c->in[0]->dtype) / 8;
-  wide_row w = {c, r / p->inner * p->n * p->inner + r % p->inner, p->n, p->inner,
-                !((const topk_attrs *)c->attrs)->largest};
-  if (sorts(p->n, k)) {
-    sort_wide(&w, k, h, place_of(p, k, r), p->inner);
-    return;
-  }
-  if (few_wide(&w, k, h)) {
-    put_entries(&w, h, k, place_of(p, k, r), p->inner);
-    return;
-  }
-  heap_wide(&w, k, h);
-  if (ox_ctx_stopped(c)) return; /* the heap may have gaps */
-  empty_heap(c, h, k, (const char *)c->in[0]->data + (size_t)w.base * size, size, p->inner, place_of(p, k, r),
-             p->inner);
+static void row_any(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r, entry *room) {
+  const ox_topk_row row = {c, r / p->inner * p->n * p->inner + r % p->inner, p->n, p->inner,
+                           !((const topk_attrs *)c->attrs)->largest};
+  ox_topk_row_best(&row, k, sorts(p->n, k), place_of(p, k, r), room);
 }
 
 static void run_rows(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t begin, int64_t end, void *scratch) {
@@ -426,7 +250,7 @@ static void run_rows(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int6
       next = OX_MIN(OX_MIN(r + p->columns, (r / p->inner + 1) * p->inner), end);
       columns_f32(c, p, k, r, next, scratch);
     } else {
-      row(c, p, k, r, scratch);
+      row_any(c, p, k, r, scratch);
     }
   }
 }
