@@ -221,7 +221,7 @@ static void pack_unit(const ox_bconv_form *f, const problem *p, float *packed, i
   free(own);
 }
 
-static void lend(const void *ctx, int64_t first, int64_t n, float *to) {
+static void read_filters(const void *ctx, int64_t first, int64_t n, float *to) {
   memcpy(to, ((const problem *)ctx)->w + first, (size_t)n * sizeof *to);
 }
 
@@ -280,7 +280,7 @@ static void check_form(const problem *p, const ox_bconv_form *f, const char *isa
                     .y = y,
                     .shared = shared,
                     .slope = p->slope};
-  if (p->t.reads_w) a.filters = lend, a.filters_ctx = p;
+  if (p->t.reads_w) a.filters = read_filters, a.filters_ctx = p;
   run_backwards(plan, &a, scratch);
   for (int64_t i = 0; i < p->n_y; i++) {
     double got = (double)y[block_at(i, p->oc, p->pixels)];
