@@ -177,6 +177,8 @@ OX_NODISCARD ox_status *ox_model_set_opset(ox_model *m, const char *domain, int6
 const char *ox_model_intern(ox_model *m, const char *s);
 /* The dimension (< -1) that stands for the symbol |name|. Error: OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_model_symbol(ox_model *m, const char *name, int64_t *out_dim);
+/* One without a name, the same for the same |key|, which must not be a name. Error: OUT_OF_MEMORY. */
+OX_NODISCARD ox_status *ox_model_symbol_for(ox_model *m, const char *key, int64_t *out_dim);
 /* One without a name, for a dimension that is not known but equals others. Error: OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_model_symbol_new(ox_model *m, int64_t *out_dim);
 /* The name behind a symbolic dimension, or NULL. */

@@ -82,12 +82,11 @@ void ox_known_fill(ox_shape *out, const ox_shape *s) {
 }
 
 int64_t ox_known_steps(const ox_known_ctx *c, int64_t dim, int64_t add, int64_t stride) {
-  char name[96]; /* no file's symbol is called so: that byte is not in UTF-8 */
+  char key[96]; /* no file's symbol is called so: its first byte is not in UTF-8 */
   int64_t to;
   if (!c->model || dim >= -1) return -1;
-  snprintf(name, sizeof name, "\xff%lld,%lld,%lld", (long long)dim, (long long)add, (long long)stride);
-  ox_status *st = ox_model_symbol(c->model, name, &to);
+  snprintf(key, sizeof key, "\xff%lld,%lld,%lld", (long long)dim, (long long)add, (long long)stride);
+  ox_status *st = ox_model_symbol_for(c->model, key, &to);
   if (st) return ox_status_free(st), -1;
-  c->model->symbols[-2 - to] = NULL; /* nobody outside sees it */
   return to;
 }

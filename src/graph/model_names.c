@@ -43,26 +43,36 @@ const char *ox_model_intern(ox_model *m, const char *s) {
   return copy;
 }
 
-ox_status *ox_model_symbol(ox_model *m, const char *name, int64_t *out_dim) {
-  uint32_t id = ox_map_find(&m->symbol_ids, name);
-  if (id == OX_NONE) {
-    char *copy = ox_arena_str(&m->arena, name, strlen(name));
-    if (!copy || !ox_grow32(m->alloc, (void **)&m->symbols, &m->cap_symbols, m->n_symbols, sizeof *m->symbols) ||
-        !ox_map_put(&m->symbol_ids, copy, m->n_symbols))
-      return ox_oom();
-    id = m->n_symbols++;
-    m->symbols[id] = copy;
-  }
-  *out_dim = FIRST_SYMBOL - (int64_t)id;
-  return NULL;
-}
-
-ox_status *ox_model_symbol_new(ox_model *m, int64_t *out_dim) {
+/* A new symbol, called |name| unless that is NULL. */
+static ox_status *add_symbol(ox_model *m, const char *name, int64_t *out_dim) {
   if (!ox_grow32(m->alloc, (void **)&m->symbols, &m->cap_symbols, m->n_symbols, sizeof *m->symbols)) return ox_oom();
-  m->symbols[m->n_symbols] = NULL;
+  m->symbols[m->n_symbols] = name;
   *out_dim = FIRST_SYMBOL - (int64_t)m->n_symbols++;
   return NULL;
 }
+
+/* The symbol that |key| stands for; a new one is called so if |named|. */
+static ox_status *find_symbol(ox_model *m, const char *key, bool named, int64_t *out_dim) {
+  uint32_t id = ox_map_find(&m->symbol_ids, key);
+  *out_dim = FIRST_SYMBOL - (int64_t)id;
+  if (id != OX_NONE) return NULL;
+  char *copy = ox_arena_str(&m->arena, key, strlen(key));
+  if (!copy) return ox_oom();
+  OX_TRY(add_symbol(m, named ? copy : NULL, out_dim));
+  if (ox_map_put(&m->symbol_ids, copy, m->n_symbols - 1)) return NULL;
+  m->n_symbols--;
+  return ox_oom();
+}
+
+ox_status *ox_model_symbol(ox_model *m, const char *name, int64_t *out_dim) {
+  return find_symbol(m, name, true, out_dim);
+}
+
+ox_status *ox_model_symbol_for(ox_model *m, const char *key, int64_t *out_dim) {
+  return find_symbol(m, key, false, out_dim);
+}
+
+ox_status *ox_model_symbol_new(ox_model *m, int64_t *out_dim) { return add_symbol(m, NULL, out_dim); }
 
 const char *ox_model_symbol_name(const ox_model *m, int64_t dim) {
   if (dim > FIRST_SYMBOL) return NULL;
