@@ -60,6 +60,9 @@ typedef struct numbers {
   int n;
 } numbers;
 
+/* The axis before the turn of one behind it. */
+static int64_t before(int64_t axis, int rank) { return axis == 0 ? 0 : axis == rank - 1 ? 1 : axis + 1; }
+
 /* The node computes what |in| says in the place of its inputs, along other |axes| unless that is NULL, and its result
  * is turned instead. */
 static ox_status *turn_result(const ox_rewrite *g, ox_id op, ox_id turn, const ox_id *in, uint32_t n_in,
@@ -67,7 +70,7 @@ static ox_status *turn_result(const ox_rewrite *g, ox_id op, ox_id turn, const o
   int64_t perm[OX_MAX_RANK];
   int rank = ox_shape_at(g, ox_in(g, turn, 0))->rank;
   ox_id moved, node;
-  for (int i = 0; i < rank; i++) perm[i] = i == 0 ? 0 : i + 1 == rank ? 1 : i + 1;
+  for (int i = 0; i < rank; i++) perm[i] = before(i, rank);
   OX_TRY(g->api->add_value(g, NULL, NULL, &moved));
   OX_TRY(g->api->add_node(g, NULL, ox_op_of(g, op), ox_name_of(g, op), in, n_in, &moved, 1, &node));
   OX_TRY(ox_copy_attrs(g, node, op));
@@ -165,9 +168,6 @@ typedef struct along {
 } along;
 static const ox_pat pad[] = {[OP] = {.op = "Pad"}};
 static const ox_pat mean[] = {[OP] = {.op = "ReduceMean"}};
-
-/* The axis before the turn of one behind it. */
-static int64_t before(int64_t axis, int rank) { return axis == 0 ? 0 : axis == rank - 1 ? 1 : axis + 1; }
 
 static int pad_guard(const ox_rewrite *g, ox_match *m) {
   along *a = OX_CAPTURE(m, along);
