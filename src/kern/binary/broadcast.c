@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "kern/move/move.h"
 
 void ox_bcast_init(ox_bcast *b, const ox_shape *out, int n, const ox_shape *const *in) {
   int64_t full[OX_BCAST_MAX][OX_MAX_RANK];
@@ -132,12 +133,9 @@ static void fill_rows(const char *from, size_t size, int64_t stride, int64_t row
 
 /* |rows| copies of one row: what is there already is doubled. */
 static void repeat_row(const char *from, size_t size, int64_t rows, int64_t n, char *out) {
-  size_t done = (size_t)n * size, all = (size_t)rows * done;
+  int64_t row = n * (int64_t)size;
   move(from, size, n, out);
-  for (size_t part; done < all; done += part) {
-    part = OX_MIN(done, all - done);
-    memcpy(out + done, out, part);
-  }
+  ox_fill_on(out, row, rows * row, rows * row);
 }
 
 static void move_rows(const char *from, size_t size, int64_t stride, int64_t rows, int64_t n, char *out) {

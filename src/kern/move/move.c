@@ -195,9 +195,8 @@ void ox_copy_lines(const char *in, int64_t is, char *out, int64_t os, int64_t n,
 
 enum { FILL_BLOCK = 4096 };
 
-/* Writes |bytes|, of which |done| are there, by copies of these, in pieces that double up to |most|, a multiple of what
- * repeats that stays in L1. Not in line: that made GCC 12's calls of memcpy a third slower. */
-static OX_NOINLINE void fill_on(char *to, int64_t done, int64_t bytes, int64_t most) {
+/* Not in line: that made GCC 12's calls of memcpy a third slower. */
+OX_NOINLINE void ox_fill_on(char *to, int64_t done, int64_t bytes, int64_t most) {
   while (done < bytes) {
     int64_t piece = OX_MIN(OX_MIN(done, most), bytes - done);
     memcpy(to + done, to, (size_t)piece);
@@ -249,7 +248,7 @@ void ox_fill(void *out, const void *value, int64_t elem, int64_t n) {
       fill_short(to, value, 16, done);
       break;
   }
-  fill_on(to, done, bytes, FILL_BLOCK);
+  ox_fill_on(to, done, bytes, FILL_BLOCK);
 }
 
 /* A run that stands in the input, again and again; false: these lines are others, or too few. */
@@ -257,7 +256,7 @@ static bool repeat_run(const char *in, int64_t is, char *out, int64_t os, int64_
   enum { MANY = 512, SHORT_RUN = 16 };
   if (is != 0 || os != run || n * run < MANY || run > SHORT_RUN) return false;
   memcpy(out, in, (size_t)run);
-  fill_on(out, run, n * run, FILL_BLOCK / run * run);
+  ox_fill_on(out, run, n * run, FILL_BLOCK / run * run);
   return true;
 }
 

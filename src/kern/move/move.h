@@ -46,6 +46,10 @@ void ox_copy_lines(const char *in, int64_t is, char *out, int64_t os, int64_t n,
 /* |n| elements of |elem| bytes (up to 16), all equal to |value|. */
 void ox_fill(void *out, const void *value, int64_t elem, int64_t n);
 
+/* Writes |bytes| at |to|, of which |done| are there, by copies of these, in pieces that double up to |most|: a multiple
+ * of what repeats, so large that it stays in L1. */
+void ox_fill_on(char *to, int64_t done, int64_t bytes, int64_t most);
+
 /* out[c][r] = in[r][c] for |rows| x |cols| elements; strides in bytes. */
 typedef void (*ox_transpose_fn)(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols);
 /* The transposition of elements of 1, 2, 4, 8 or 16 bytes for |have|. */
