@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "plan/transfers.h"
-#include "session/session.h"
 
 /* ---- life ---- */
 
@@ -122,30 +121,6 @@ ox_status *ox_memory_lend(ox_memory *m, ox_provider *p, ox_alloc alloc) {
   ox_device_arena_release(p->arenas[m->index - 1]);
   p->arenas[m->index - 1] = ox_device_arena_retain(arena_of(m));
   return NULL;
-}
-
-/* ---- of sessions ---- */
-
-void ox_session_shrink(ox_session *s) {
-  ox_session_trim(s);
-  for (size_t i = 0; i < s->n_providers; i++)
-    for (size_t k = 0; s->providers[i].arenas && k < s->providers[i].api.n_memories; k++)
-      if (s->providers[i].arenas[k]) ox_device_arena_shrink(s->providers[i].arenas[k]);
-}
-
-int ox_session_memory_stats(const ox_session *s, const char *provider, const char *name, ox_memory_stats *out) {
-  ox_provider_info info;
-  for (size_t i = 0; provider && i < s->n_providers; i++) {
-    const ox_provider *p = &s->providers[i];
-    bool is_it = strcmp(p->api.name, provider) == 0 ||
-                 (ox_provider_find(provider, &info) && strcmp(p->api.name, info.name) == 0);
-    for (size_t k = 0; is_it && p->arenas && k < p->api.n_memories; k++) {
-      if ((name && strcmp(p->api.memories[k].name, name) != 0) || !p->arenas[k]) continue;
-      ox_device_arena_stats(p->arenas[k], out);
-      return 1;
-    }
-  }
-  return 0;
 }
 
 static ox_status *copy_with(ox_memory *m, void *to, uint32_t to_index, const void *from, uint32_t from_index,

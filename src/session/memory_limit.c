@@ -4,11 +4,8 @@
  * gets a fixed amount plus some hundred times what it was given, but never all of the memory. */
 #include "session/memory_limit.h"
 
-#include <string.h>
-
 #include "base/cksize.h"
 #include "base/macros.h"
-#include "session/session_devices.h"
 
 #define FIRST ((size_t)2 << 30)
 enum { TIMES = 256, SHARE_PERCENT = 80 };
@@ -18,36 +15,6 @@ size_t ox_default_memory_limit(uint64_t usable, uint64_t given) {
   size_t scaled;
   if (given > SIZE_MAX || !ox_mul_ok((size_t)given, TIMES, &scaled) || !ox_add_ok(scaled, FIRST, &scaled)) return most;
   return OX_MIN(most, scaled);
-}
-
-void ox_call_free(ox_call *c, const ox_session *s) {
-  const ox_graph *g = s->model->graph;
-  ox_run_memory_deinit(&c->run_memory);
-  ox_call_devices_free(c);
-  ox_delete(s->alloc, c->bound, (s->n_inputs + 1) * sizeof *c->bound);
-  ox_delete(s->alloc, c->aligned, (s->n_inputs + 1) * sizeof *c->aligned);
-  ox_delete(s->alloc, c->out, (g->n_outputs + 1) * sizeof *c->out);
-  ox_delete(s->alloc, c->out_given, g->n_outputs + 1);
-  ox_delete(s->alloc, c->out_bytes, (g->n_outputs + 1) * sizeof *c->out_bytes);
-  ox_delete(s->alloc, c, sizeof *c);
-}
-
-void ox_session_trim(void *session) {
-  ox_session *s = session, *sibling = atomic_load_explicit(&s->sibling, memory_order_acquire);
-  ox_context *idle[OX_IDLE_CONTEXTS];
-  pthread_mutex_lock(&s->lock);
-  uint32_t n = s->n_idle;
-  ox_call *calls = s->calls;
-  memcpy(idle, s->idle, n * sizeof *idle);
-  s->n_idle = 0, s->calls = NULL;
-  pthread_mutex_unlock(&s->lock);
-  for (uint32_t i = 0; i < n; i++) ox_context_destroy(idle[i]);
-  for (ox_call *c = calls, *next; c; c = next) {
-    next = c->next;
-    ox_call_free(c, s);
-  }
-  if (s->recycler) ox_recycler_trim(s->recycler);
-  if (sibling) ox_session_trim(sibling);
 }
 
 ox_status *ox_session_limit_memory(ox_session *s, const ox_session_opts *o, size_t bytes) {
