@@ -34,13 +34,17 @@ static void *heap_alloc(void *ctx, size_t bytes, size_t align) {
 #endif
 }
 
-static void heap_free(void *ctx, void *p, size_t bytes) {
-  (void)ctx, (void)bytes;
+void ox_heap_free(void *p) {
 #if defined(_WIN32)
   _aligned_free(p);
 #else
   free(p);
 #endif
+}
+
+static void heap_free(void *ctx, void *p, size_t bytes) {
+  (void)ctx, (void)bytes;
+  ox_heap_free(p);
 }
 
 ox_alloc ox_alloc_heap(void) { return (ox_alloc){heap_alloc, heap_free, NULL}; }

@@ -9,6 +9,8 @@
 
 /* The heap: aligned_alloc and free. Blocks of 2 MiB and more ask for huge pages. */
 ox_alloc ox_alloc_heap(void);
+/* Frees what came from ox_alloc_heap(), which needs no size; NULL is fine. */
+void ox_heap_free(void *p);
 
 static inline void *ox_new_aligned(ox_alloc a, size_t bytes, size_t align) { return a.alloc(a.ctx, bytes, align); }
 /* 16-byte aligned, not zeroed. */

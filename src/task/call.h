@@ -19,20 +19,20 @@
 
 enum { OX_CALL_BYTES = 16, OX_CALLS_PER_BLOCK = 127 };
 
-typedef struct ox_call {
+typedef struct ox_task_call {
   ox_unit_fn fn;
   size_t is_copied;
   union {
     void *payload;
     _Alignas(16) unsigned char bytes[OX_CALL_BYTES]; /* is_copied: these are the payload */
   };
-} ox_call;
+} ox_task_call;
 
 typedef struct ox_call_block {
   struct ox_call_block *next;
   uint32_t home;       /* the queue whose spare it was */
   uint32_t begin, end; /* calls[begin .. end) are to be run */
-  ox_call calls[OX_CALLS_PER_BLOCK];
+  ox_task_call calls[OX_CALLS_PER_BLOCK];
 } ox_call_block;
 
 /* No block is empty unless it is the only one: that one waits for more. */
@@ -56,7 +56,7 @@ static inline ox_call_block *ox_calls_add_block(ox_call_chain *c, ox_call_block 
 
 /* The chain must not be full. |bytes| of payload are copied; 0: it is only pointed to. */
 static inline void ox_calls_append(ox_call_chain *c, ox_unit_fn fn, void *payload, size_t bytes) {
-  ox_call *call = &c->last->calls[c->last->end++];
+  ox_task_call *call = &c->last->calls[c->last->end++];
   OX_PREFETCH_WRITE(call + 8); /* another processor has that line, as it ran the calls there; 8 calls: 300 ns ahead */
   call->fn = fn, call->is_copied = bytes != 0;
   if (bytes)
@@ -74,7 +74,7 @@ static inline ox_call_block *ox_calls_cut_first(ox_call_chain *c) {
 
 /* Takes the oldest call; there must be one. Returns the block if it is now empty and no longer in the chain, else NULL.
  */
-static inline ox_call_block *ox_calls_take(ox_call_chain *c, ox_call *out) {
+static inline ox_call_block *ox_calls_take(ox_call_chain *c, ox_task_call *out) {
   ox_call_block *block = c->first;
   *out = block->calls[block->begin++];
   if (block->begin != block->end) return NULL;
@@ -86,7 +86,7 @@ static inline ox_call_block *ox_calls_take(ox_call_chain *c, ox_call *out) {
 static inline void ox_calls_cut_half(ox_call_chain *c, ox_call_block *out) {
   ox_call_block *block = c->first;
   out->end = (block->end - block->begin) / 2;
-  memcpy(out->calls, &block->calls[block->begin], out->end * sizeof(ox_call));
+  memcpy(out->calls, &block->calls[block->begin], out->end * sizeof(ox_task_call));
   block->begin += out->end;
 }
 

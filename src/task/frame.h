@@ -8,13 +8,13 @@
 
 #include "task/pool.h"
 
-struct ox_call;
+struct ox_task_call;
 
 typedef struct ox_task_frame {
   ox_task *task; /* NULL: a unit that ox_task_submit runs itself, or a call */
   ox_pool *pool; /* NULL: a unit that ox_task_submit runs itself */
   struct ox_task_frame *outer;
-  const struct ox_call *call; /* if it is a call: becomes |task| when the unit calls ox_task_current */
+  const struct ox_task_call *call; /* if it is a call: becomes |task| when the unit calls ox_task_current */
 } ox_task_frame;
 
 extern _Thread_local ox_task_frame *ox_task_frames OX_TLS_FAST;

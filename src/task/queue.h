@@ -48,7 +48,7 @@ typedef struct ox_claim {
   ox_task *task; /* NULL: a call */
   uint32_t begin, n;
   bool more; /* units, tasks or calls are left in that queue */
-  ox_call call;
+  ox_task_call call;
 } ox_claim;
 
 /* The calling thread's queue. */

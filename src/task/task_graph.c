@@ -14,9 +14,8 @@ ox_status *ox_task_graph_create(ox_task_graph **out_graph) {
 }
 
 static void drop_prepared(ox_task_graph *g) {
-  ox_alloc heap = ox_alloc_heap();
-  ox_delete(heap, g->waits, 0), ox_delete(heap, g->children, 0);
-  ox_delete(heap, g->next, 0), ox_delete(heap, g->roots, 0);
+  ox_heap_free(g->waits), ox_heap_free(g->children);
+  ox_heap_free(g->next), ox_heap_free(g->roots);
   g->waits = NULL, g->children = NULL, g->next = NULL, g->roots = NULL;
   g->prepared = false;
 }
@@ -24,8 +23,8 @@ static void drop_prepared(ox_task_graph *g) {
 void ox_task_graph_destroy(ox_task_graph *g) {
   if (!g || atomic_load_explicit(&g->running, memory_order_acquire)) return;
   drop_prepared(g);
-  ox_delete(ox_alloc_heap(), g->nodes, 0);
-  ox_delete(ox_alloc_heap(), g->edges, 0);
+  ox_heap_free(g->nodes);
+  ox_heap_free(g->edges);
   ox_delete(ox_alloc_heap(), g, sizeof *g);
 }
 

@@ -20,7 +20,7 @@ ox_status *ox_task_copy_error(const ox_task *t) {
 
 static void free_owned(ox_task *t) {
   if (!has(t, OX_TASK_OWNS)) return;
-  ox_delete(ox_alloc_heap(), t->links, 0);
+  ox_heap_free(t->links);
   t->links = NULL;
   if (t->payload_delete) t->payload_delete(t->payload);
   t->payload_delete = NULL;

@@ -276,7 +276,7 @@ void ox_pool_destroy(ox_pool *pool) {
   }
   for (uint32_t i = 1; i < OX_POOL_MAX; i++) ox_delete(ox_alloc_heap(), pool->workers[i], worker_bytes(pool));
   ox_spare_free_all(pool, ox_task_discard);
-  ox_delete(ox_alloc_heap(), pool->affinity, 0);
+  ox_heap_free(pool->affinity);
   ox_delete(ox_alloc_heap(), pool->policy_state, policy_bytes(pool));
   ox_delete(ox_alloc_heap(), pool->spares, spares_bytes(pool));
   ox_delete(ox_alloc_heap(), pool->queues, queues_bytes(pool));

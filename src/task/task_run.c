@@ -28,7 +28,7 @@ void ox_task_run_units(ox_task *t, uint32_t begin, uint32_t n) {
   if (t->n_units == 1 || atomic_fetch_sub_explicit(&t->pending, n, memory_order_acq_rel) == n) ox_task_end(t);
 }
 
-static void run_call(ox_pool *pool, ox_call *call) {
+static void run_call(ox_pool *pool, ox_task_call *call) {
   ox_task_frame frame = {.pool = pool, .call = call};
   ox_task_push_frame(&frame);
   ox_status *st = call->fn(call->is_copied ? call->bytes : call->payload, 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/task_submit.c - ox_task_submit: runs a unit at once, or queues it as a call or a task. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "task/frame.h"
@@ -30,14 +29,14 @@ static bool take_payload(ox_task *t, const ox_task_opts *o, uint32_t n_parents) 
   ox_task_link *links = many ? ox_new(ox_alloc_heap(), n_parents * sizeof *links) : NULL;
   void *payload = big ? ox_new(ox_alloc_heap(), o->payload_bytes) : copy ? t->bytes : o->payload;
   if ((many && !links) || (big && !payload)) {
-    ox_delete(ox_alloc_heap(), links, 0);
-    if (big) ox_delete(ox_alloc_heap(), payload, 0);
+    ox_heap_free(links);
+    if (big) ox_heap_free(payload);
     return false;
   }
   if (copy) memcpy(payload, o->payload, o->payload_bytes);
   t->payload = payload;
   if (!many && !big && !o->payload_delete) return true;
-  t->links = links, t->payload_delete = big ? free : o->payload_delete;
+  t->links = links, t->payload_delete = big ? ox_heap_free : o->payload_delete;
   atomic_store_explicit(&t->state, OX_TASK_OWNS, memory_order_relaxed);
   return true;
 }
