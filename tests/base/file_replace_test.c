@@ -10,21 +10,22 @@
 
 #include "base/file_replace.h"
 #include "support/check.h"
+#include "support/temp_folder.h"
 
-static char folder[] = "/tmp/onyx-replace-XXXXXX";
+static char folder[TEMP_FOLDER_BYTES];
 
 static int make_folder(void **state) {
   (void)state;
-  return mkdtemp(folder) ? 0 : 1;
+  return temp_folder_make(folder) ? 0 : 1;
 }
 
 static int remove_folder(void **state) {
   (void)state;
-  return rmdir(folder); /* fails if a test has left a file */
+  return temp_folder_remove(folder) ? 0 : 1;
 }
 
 static const char *in_folder(const char *name) {
-  static char path[4][128];
+  static char path[4][TEMP_FOLDER_BYTES + 64];
   static int next;
   char *p = path[next++ % 4];
   snprintf(p, sizeof path[0], "%s/%s", folder, name);

@@ -11,8 +11,9 @@
 #include "base/tune.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"
+#include "support/temp_folder.h"
 
-static char folder[] = "/tmp/onyx_tune_XXXXXX", path[64];
+static char folder[TEMP_FOLDER_BYTES], path[TEMP_FOLDER_BYTES + 8];
 static int n_logged;
 static char logged[1024];
 
@@ -230,7 +231,7 @@ static void test_each_allocation_may_fail(void **state) {
 
 static int make_folder(void **state) {
   (void)state;
-  if (!mkdtemp(folder)) return -1;
+  if (!temp_folder_make(folder)) return -1;
   snprintf(path, sizeof path, "%s/cache", folder);
   return 0;
 }
@@ -238,7 +239,7 @@ static int make_folder(void **state) {
 static int remove_folder(void **state) {
   (void)state;
   unlink(path);
-  return rmdir(folder);
+  return temp_folder_remove(folder) ? 0 : -1;
 }
 
 int main(void) {

@@ -17,19 +17,18 @@
 #include "support/echo_ep.h"
 #include "support/ep_models.h"
 #include "support/ep_watch.h"
+#include "support/temp_folder.h"
 #include "support/text_session.h"
 
 #define HEAD "<ir_version: 8, opset_import: [\"\" : 17]> "
 
 /* Two parts around the Relu, which is left to the CPU. */
 static const char *const text = HEAD
-    "g (float[N,4] x) => (float[N,4] y) <float[4] w = {1, 2, 3, 4}> { a = Mul (x, w) b = Sub (a, x) c = Relu (b) d = "
-    "Neg "
-    "(c) "
-    "y = LeakyRelu <alpha = 0.25> (d) }";
+    "g (float[N,4] x) => (float[N,4] y) <float[4] w = {1, 2, 3, 4}> { a = Mul (x, w) b = Sub (a, x) "
+    "c = Relu (b) d = Neg (c) y = LeakyRelu <alpha = 0.25> (d) }";
 static const char *const ops = "Mul|Sub|Neg|LeakyRelu|Sin|Exp";
 
-static char folder[256];
+static char folder[TEMP_FOLDER_BYTES];
 
 typedef struct {
   long compiled, saved, loaded;
@@ -112,18 +111,16 @@ static void drop_file(const char *path, void *ctx) {
 }
 
 static int open_folder(void **state) {
-  const char *tmp = getenv("TMPDIR");
   (void)state;
-  snprintf(folder, sizeof folder, "%.200s/onyx-cache-XXXXXX", tmp && *tmp ? tmp : "/tmp");
   ep_watch_reset();
-  return mkdtemp(folder) ? 0 : -1;
+  return temp_folder_make(folder) ? 0 : -1;
 }
 
 static int close_folder(void **state) {
   (void)state;
   each_file(drop_file, NULL);
   assert_int_equal(atomic_load(&ep_watch.live), 0);
-  return rmdir(folder);
+  return temp_folder_remove(folder) ? 0 : -1;
 }
 
 /* ---- found again ---- */

@@ -10,9 +10,10 @@
 
 #include "session/session.h"
 #include "support/check.h"
+#include "support/temp_folder.h"
 #include "support/text_session.h"
 
-static char folder[] = "/tmp/onyx_tune_XXXXXX", path[64];
+static char folder[TEMP_FOLDER_BYTES], path[TEMP_FOLDER_BYTES + 8];
 
 /* Each with all ways that serve: the form that a profile shows for it begins with the way. */
 static const struct {
@@ -177,7 +178,7 @@ static void test_options_of_the_provider(void **state) {
 
 static int make_folder(void **state) {
   (void)state;
-  if (!mkdtemp(folder)) return -1;
+  if (!temp_folder_make(folder)) return -1;
   snprintf(path, sizeof path, "%s/cache", folder);
   return 0;
 }
@@ -185,7 +186,7 @@ static int make_folder(void **state) {
 static int remove_folder(void **state) {
   (void)state;
   unlink(path);
-  return rmdir(folder);
+  return temp_folder_remove(folder) ? 0 : -1;
 }
 
 int main(void) {
