@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run python test test-cross test-backends test-cpu-plugin install uninstall asan tsan fuzz hostile stress check-layers check-arithmetic model bench-pool bench-models bench-ops clean deps deps-test deps-python format
+.PHONY: all run python test test-cross test-backends test-cpu-plugin install uninstall asan tsan fuzz hostile stress check-layers check-arithmetic check-paths model bench-pool bench-models bench-ops clean deps deps-test deps-python format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -16,7 +16,7 @@ all: deps
 run: all
 	@sh examples/run_demo.sh $(BUILD)
 
-test: deps-test check-layers check-arithmetic
+test: deps-test check-layers check-arithmetic check-paths
 	@$(CONFIGURE) -B $(BUILD) -DONYX_TESTS=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 	@sh tools/run_tests.sh $(BUILD)
@@ -110,6 +110,9 @@ check-layers:
 
 check-arithmetic:
 	@$(PYTHON) tools/check_arithmetic.py
+
+check-paths:
+	@$(PYTHON) tools/check_paths.py
 
 deps:
 	@sh tools/need.sh gcc cmake ninja=ninja-build pkg-config

@@ -75,7 +75,7 @@ enum {
   BENCH_NEEDS_LOOP = 16
 };
 
-/* A file of workloads/ named x.c defines bench_x[], which ends with a NULL name. */
+/* A file workloads/<name>.c defines bench_<name>[], which ends with a NULL name. */
 typedef struct bench_workload {
   const char *name, *title;
   uint32_t needs;

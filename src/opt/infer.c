@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opt/infer.c - types and shapes of a whole graph: operators infer in topological order, declarations are merged in,
- * bodies are visited with the types of their node's inputs, and small integer contents travel along (opt/known.c). */
+ * bodies are visited with the types of their node's inputs, and small integer contents travel along (graph/known.h). */
 #include <string.h>
 
 #include "base/macros.h"

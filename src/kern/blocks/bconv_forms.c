@@ -4,7 +4,7 @@
 #include "kern/blocks/bconv.h"
 
 #define OX_BCONV_FORMS(stem) extern const ox_bconv_form ox_bconv_##stem;
-#include "bconv_form_list.inc" /* the build writes OX_BCONV_FORMS(form_x) for each form_x.c */
+#include "bconv_form_list.inc" /* the build writes OX_BCONV_FORMS(form_<name>) for each form_<name>.c */
 #undef OX_BCONV_FORMS
 
 static const ox_bconv_form *const forms[] = {

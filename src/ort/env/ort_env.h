@@ -33,7 +33,7 @@ struct OrtEnv {
   struct ort_threads *threads; /* the global pool, if one was asked for; else NULL */
   OrtKeyValuePairs config;
   pthread_mutex_t lock;                    /* over what follows */
-  struct ort_shared_allocator *allocators; /* registered and shared ones (ort_allocators.c) */
+  struct ort_shared_allocator *allocators; /* registered and shared ones (value/ort_shared_allocators.c) */
   struct ort_ep_library *libraries;        /* of execution providers (ort/plugin/) */
 };
 
