@@ -112,7 +112,7 @@ OX_API OX_NODISCARD ox_status *ox_value_wrap(ox_env *env, uint32_t dtype, const 
 OX_API OX_NODISCARD ox_status *ox_value_view(ox_env *env, const ox_tensor *t, size_t room, void (*release)(void *room),
                                              ox_value **out_value);
 OX_API void *ox_value_room(ox_value *v); /* NULL: it has none */
-/* Makes a deep copy of any value. */
+/* Makes a deep copy of any value in host memory. Error: OUT_OF_MEMORY. */
 OX_API OX_NODISCARD ox_status *ox_value_create_copy(ox_env *env, const ox_tensor *from, ox_value **out_value);
 OX_API ox_value *ox_value_retain(ox_value *v);
 OX_API void ox_value_release(ox_value *v);
@@ -149,7 +149,8 @@ typedef struct ox_memory_stats {
 } ox_memory_stats;
 OX_API void ox_memory_get_stats(ox_memory *m, ox_memory_stats *out);
 OX_API void ox_memory_shrink(ox_memory *m); /* gives unused regions back to the provider */
-/* As ox_value_create and ox_value_wrap, for tensors of numbers in |m|; the contents are not initialized. */
+/* As ox_value_create and ox_value_wrap, for tensors of numbers in |m| (NULL: in host memory). Contents that
+ * ox_value_create_in makes on a device are not initialized. Error: INVALID_ARGUMENT for strings. */
 OX_API OX_NODISCARD ox_status *ox_value_create_in(ox_memory *m, uint32_t dtype, const int64_t *dims, size_t rank,
                                                   ox_value **out_value);
 OX_API OX_NODISCARD ox_status *ox_value_wrap_in(ox_memory *m, uint32_t dtype, const int64_t *dims, size_t rank,
@@ -163,7 +164,7 @@ OX_API void ox_value_set_memory(ox_value *v, ox_memory *m);
  * on return. Errors: INVALID_ARGUMENT; those of the provider's copy. */
 OX_API OX_NODISCARD ox_status *ox_value_copy_to(const ox_value *from, ox_value *to);
 /* Writes |v|, named |name|, as a TensorProto, SequenceProto, MapProto ... If |write| returns non-zero, writing stops
- * with FAIL. INVALID_ARGUMENT if |v| lies on a device. */
+ * with FAIL. Error: INVALID_ARGUMENT if |v| lies in a memory that the CPU cannot read. */
 OX_API OX_NODISCARD ox_status *ox_value_serialize(const ox_value *v, const char *name,
                                                   int (*write)(void *ctx, const void *bytes, size_t n), void *ctx);
 /* Reads a serialized TensorProto; |kind| OX_SEQUENCE: SequenceProto, OX_MAP: MapProto, OX_SPARSE: SparseTensorProto,
@@ -301,7 +302,7 @@ typedef struct ox_value_info {
                                   * the session. Open dimensions are negative there */
 } ox_value_info;
 
-OX_API size_t ox_session_input_count(const ox_session *s);  /* those without a default: every run needs them */
+OX_API size_t ox_session_input_count(const ox_session *s);  /* those without a default */
 OX_API size_t ox_session_output_count(const ox_session *s);
 /* Input |i|, or output |i|. Error: INVALID_ARGUMENT if there is none. */
 OX_API OX_NODISCARD ox_status *ox_session_input(const ox_session *s, size_t i, ox_value_info *out_info);
@@ -348,9 +349,10 @@ OX_API void ox_session_shrink(ox_session *s);
 /* The arena of |provider|'s memory |name| (NULL: the first) in this session. Returns 0 if it has no arena. */
 OX_API int ox_session_memory_stats(const ox_session *s, const char *provider, const char *name, ox_memory_stats *out);
 
-/* The bytes of workspace that a run with these input shapes needs, without running; shapes[i] is of input i. This is
- * all of it if all shapes follow from those of the inputs; nodes whose shapes only the run tells, and kernels that
- * allocate as they run, need more on top. */
+/* The bytes of workspace that a run with these input shapes needs, without running; shapes[i] is of input i, and |n| is
+ * ox_session_input_count. This is all of it if all shapes follow from those of the inputs; nodes whose shapes only the
+ * run tells, and kernels that allocate as they run, need more on top. Thread-safe. Errors: INVALID_ARGUMENT for another
+ * number of shapes or an open dimension; SHAPE_MISMATCH; LIMIT, as a run. */
 OX_API OX_NODISCARD ox_status *ox_session_plan(ox_session *s, const ox_shape *shapes, size_t n, size_t *out_workspace);
 
 /* ---- looking inside ---- */
@@ -374,7 +376,8 @@ OX_API int ox_session_profile_event(const ox_session *s, size_t i, ox_node_time 
 /* How event |i| was computed, in a few words of the kernel's ("depthwise"), valid until the profile is started again;
  * NULL: it does not say. */
 OX_API const char *ox_session_profile_form(const ox_session *s, size_t i);
-/* Writes a trace for Chrome or Perfetto. */
+/* Writes a trace for Chrome or Perfetto. Error: FAIL with the system's reason. Do not call it while a run is under
+ * way. */
 OX_API OX_NODISCARD ox_status *ox_session_profile_write(const ox_session *s, const char *path);
 
 /* Where a node runs, and why. Everything lives as long as the session. */
@@ -396,16 +399,18 @@ typedef struct ox_placement {
 /* The placement of node |i| of all that run, in the order of the graph; a body's nodes come after the node that has it,
  * a program's after the program. Returns 0 past the last. */
 OX_API int ox_session_placement(const ox_session *s, size_t i, ox_placement *out);
-/* The index there of the node that computes output |i|; SIZE_MAX: none, it is an input or a constant. */
+/* The index, for ox_session_placement, of the node that computes output |i|; SIZE_MAX: none, it is an input or a
+ * constant. */
 OX_API size_t ox_session_output_node(const ox_session *s, size_t i);
+
 enum {
   OX_WRITE_MODEL = 0,     /* a model file: ModelProto */
   OX_WRITE_TEXT = 1,      /* ONNX's textual syntax */
   OX_WRITE_TEXT_SHORT = 2 /* the same for reading: long constants end in "..." */
 };
 
-/* Passes the optimized graph to |write|, piece by piece; |format| is OX_WRITE_*. If |write| returns non-zero, writing
- * stops with OX_FAIL. */
+/* Passes the optimized graph to |write|, piece by piece; |format| is OX_WRITE_*. Errors: FAIL once |write| returns
+ * non-zero; INVALID_ARGUMENT for another format. */
 OX_API OX_NODISCARD ox_status *ox_session_write(const ox_session *s, uint32_t format,
                                                 int (*write)(void *ctx, const void *bytes, size_t n), void *ctx);
 /* Non-zero if the model draws random numbers: its outputs have a type and a shape, but no expected value. */
@@ -421,7 +426,7 @@ OX_API void ox_session_applied(const ox_session *s, size_t i, const char **out_r
 /* Elements and bytes of all constants, and nodes, of the optimized graph. */
 OX_API void ox_session_size(const ox_session *s, uint64_t *out_parameters, uint64_t *out_bytes, uint64_t *out_nodes);
 
-/* dtype helpers: "float32" and so on; bits of an element. */
+/* Of an element type: its name ("float32"), and the bits of an element. "undefined" and 0: there is no such type. */
 OX_API const char *ox_type_name(uint32_t dtype);
 OX_API uint32_t ox_type_bits(uint32_t dtype);
 /* Element |i| of a tensor of numbers or bools, as a double (64-bit integers round; complex: the real part). NaN for
