@@ -26,6 +26,35 @@ typedef struct problem {
   bool term;
 } problem;
 
+/* What the operands hold: A [m, k] (or [k, m]) and B [k, n] with their zero points, and what the sums are scaled by. */
+typedef struct operands {
+  uint8_t *a, *b, *a_zero, *b_zero;
+  float *row_scale, *col_scale, *terms;
+} operands;
+
+/* Element |i|, |j| of C as a number. */
+static double wanted_at(const problem *p, const operands *o, size_t i, size_t j) {
+  int64_t sum = 0;
+  int x = p->zeros ? value(o->a_zero[p->per_row ? i : 0], p->a_signed) : 0;
+  int y = p->zeros && !p->plain_b ? value(o->b_zero[p->per_col ? j : 0], p->b_signed) : 0;
+  for (size_t q = 0; q < p->k; q++) {
+    uint8_t e = p->a_trans ? o->a[q * p->m + i] : o->a[i * p->k + q];
+    sum += (int64_t)(value(e, p->a_signed) - x) * (value(o->b[q * p->n + j], p->b_signed) - y);
+  }
+  float scaled = (float)sum * (o->row_scale[p->per_row ? i : 0] * o->col_scale[p->per_col ? j : 0]);
+  if (p->term) scaled += o->terms[i * p->n + j];
+  if (p->out == OX_F32) return (double)(scaled + o->col_scale[j]);
+  if (p->out == OX_U8) return fmin(fmax(nearbyint((double)scaled) + 100, 0), 255);
+  if (p->out == OX_I8) return fmin(fmax(nearbyint((double)scaled) - 3, -128), 127);
+  return (double)sum;
+}
+
+static double got_at(uint32_t type, const char *c, size_t at) {
+  if (type == OX_I32) return ((const int32_t *)(const void *)c)[at];
+  if (type == OX_F32) return (double)((const float *)(const void *)c)[at];
+  return type == OX_U8 ? ((const uint8_t *)c)[at] : ((const int8_t *)c)[at];
+}
+
 static void check_problem(const ox_gemm_i8_variant *v, const problem *p) {
   size_t m = p->m, n = p->n, k = p->k, elem = p->out == OX_I32 || p->out == OX_F32 ? 4 : 1;
   uint8_t *a = malloc(m * k + 1), *b = malloc(n * k + 1), *za = malloc(m + 1), *zb = malloc(n + 1);
@@ -70,23 +99,10 @@ static void check_problem(const ox_gemm_i8_variant *v, const problem *p) {
     ox_gemm_i8_run(&g, &io, i, scratch);
     free(scratch);
   }
+  const operands o = {a, b, za, zb, rs, cs, terms};
   for (size_t i = 0; i < m; i++)
     for (size_t j = 0; j < n; j++) {
-      int64_t sum = 0;
-      int x = p->zeros ? value(za[p->per_row ? i : 0], p->a_signed) : 0;
-      int y = p->zeros && !p->plain_b ? value(zb[p->per_col ? j : 0], p->b_signed) : 0;
-      for (size_t q = 0; q < k; q++) {
-        uint8_t e = p->a_trans ? a[q * m + i] : a[i * k + q];
-        sum += (int64_t)(value(e, p->a_signed) - x) * (value(b[q * n + j], p->b_signed) - y);
-      }
-      float scaled = (float)sum * (rs[p->per_row ? i : 0] * cs[p->per_col ? j : 0]);
-      double want = (double)sum, got = 0;
-      size_t at = i * n + j;
-      if (p->term) scaled += terms[at];
-      if (p->out == OX_I32) got = ((int32_t *)(void *)c)[at];
-      if (p->out == OX_F32) want = (double)(scaled + cs[j]), got = (double)((float *)(void *)c)[at];
-      if (p->out == OX_U8) want = fmin(fmax(nearbyint((double)scaled) + 100, 0), 255), got = ((uint8_t *)c)[at];
-      if (p->out == OX_I8) want = fmin(fmax(nearbyint((double)scaled) - 3, -128), 127), got = ((int8_t *)c)[at];
+      double want = wanted_at(p, &o, i, j), got = got_at(p->out, c, i * n + j);
       if (want != got)
         fail_msg("%s %zux%zux%zu out %u: (%zu,%zu) is %g, wanted %g", v->name, m, n, k, p->out, i, j, got, want);
     }
