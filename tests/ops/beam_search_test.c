@@ -140,12 +140,10 @@ static const char *const names[N_IN] = {"ids",    "most",  "least",    "beams", 
                                         "temper", "last",  "position", "said",  "heard",   ""};
 static const char declared[] =
     "int32[B,S] ids, int32[1] most, int32[1] least, int32[1] beams, int32[1] returns, float[1] length, float[1] "
-    "repeat, "
-    "int32[8] vocab, int32[B,8] prefix, int32[B,S] mask, int32[B,D] start, int32[1] how, float[1] temper";
+    "repeat, int32[8] vocab, int32[B,8] prefix, int32[B,S] mask, int32[B,D] start, int32[1] how, float[1] temper";
 static const char declared_whisper[] =
     "float[B,8,S] ids, int32[1] most, int32[1] least, int32[1] beams, int32[1] returns, float[1] length, float[1] "
-    "repeat, "
-    "int32[8] vocab, int32[B,8] prefix, int32[B,S] mask, int32[B,D] start, int32[1] how, float[1] temper";
+    "repeat, int32[8] vocab, int32[B,8] prefix, int32[B,S] mask, int32[B,D] start, int32[1] how, float[1] temper";
 
 typedef struct question {
   const settings *s;

@@ -67,13 +67,12 @@ static const struct {
      0, 0, 0},
     {"the value of a branch is read on the host, too", "Neg|Exp",
      HEAD "g (float[2] x) => (float[2] y, float[2] z) <bool c = {1}> { a = Neg (x) z = Abs (a) y = If <then_branch = t "
-          "() => "
-          "(float[2] p) { p = Exp (a) }, else_branch = e () => (float[2] q) { q = Neg (a) }> (c) }",
+          "() => (float[2] p) { p = Exp (a) }, else_branch = e () => (float[2] q) { q = Neg (a) }> (c) }",
      1, 1, 1},
     {"two outputs of a branch are one", "Neg|Exp",
      HEAD "g (float[2] x) => (float[2] y, float[2] z) <bool c = {1}> { y, z = If <then_branch = t () => (float[2] p, "
-          "float[2] "
-          "p) { p = Exp (x) }, else_branch = e () => (float[2] q, float[2] r) { q = Neg (x) r = Abs (x) }> (c) }",
+          "float[2] p) { p = Exp (x) }, else_branch = e () => (float[2] q, float[2] r) { q = Neg (x) r = Abs (x) }> "
+          "(c) }",
      2, 2, 0},
     {"a loop reads the input, where it lies", "Neg|Exp",
      HEAD

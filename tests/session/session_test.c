@@ -67,8 +67,7 @@ static const net nets[] = {
      {4, 6, 8, 0}},
     {"data-dependent shapes",
      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,9] x) => (float[M] y) <float zero = {0}, int64[1] minus = "
-     "{-1}>"
-     "{ c = Greater (x, zero) i = NonZero (c) t = Transpose (i) v = GatherND (x, t) y = Exp (v) }",
+     "{-1}>{ c = Greater (x, zero) i = NonZero (c) t = Transpose (i) v = GatherND (x, t) y = Exp (v) }",
      2,
      {11, 9, 0, 0}},
 };

@@ -148,10 +148,9 @@ static void test_earlier_runs_do_not_matter(void **state) {
 /* Each branch needs most of the limit; their contexts cannot both be kept. */
 static void test_idle_bodies_make_room(void **state) {
   static const char text[] = HEAD
-      "g (float[N] x) => (float y) <float half = {0.5}> { m = ReduceMean <keepdims = 0> (x) c = Greater (m, half)"
-      " y = If (c) <then_branch = t () => (p) <int64[2] r = {9, 1}> { q = Expand (x, r) p = ReduceSum <keepdims = 0> "
-      "(q) },"
-      " else_branch = e () => (o) <int64[2] u = {8, 1}> { s = Expand (x, u) o = ReduceMax <keepdims = 0> (s) }> }";
+      "g (float[N] x) => (float y) <float half = {0.5}> { m = ReduceMean <keepdims = 0> (x) c = Greater (m, half) y = "
+      "If (c) <then_branch = t () => (p) <int64[2] r = {9, 1}> { q = Expand (x, r) p = ReduceSum <keepdims = 0> (q) }, "
+      "else_branch = e () => (o) <int64[2] u = {8, 1}> { s = Expand (x, u) o = ReduceMax <keepdims = 0> (s) }> }";
   (void)state;
   opened o;
   open_case(&o, text, 10 * F, N);

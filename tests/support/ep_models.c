@@ -27,8 +27,7 @@ const ep_model ep_models[] = {
                      "z = Sub (l, e) }"},
     {"convolutions", HEAD
      "g (float[N,2,9,9] x, float[3,2,3,3] w, float[3] b, float[3,4] v) => (float[N,4] y) <float[1,3,1,1] s = {0.5, -1, "
-     "2}>"
-     "{ c = Conv <pads = [1,1,1,1]> (x, w, b) r = Relu (c) p = MaxPool <kernel_shape = [3,3], strides = [2,2]> (r) "
+     "2}>{ c = Conv <pads = [1,1,1,1]> (x, w, b) r = Relu (c) p = MaxPool <kernel_shape = [3,3], strides = [2,2]> (r) "
      "a = Add (p, s) q = GlobalAveragePool (a) f = Flatten (q) y = Gemm (f, v) }"},
     {"one value twice",
      HEAD "g (float[N,4] x) => (float[N,12] y) { a = Mul (x, x) b = Add (a, a) y = Concat <axis = 1> (a, b, a) }"},
@@ -57,12 +56,9 @@ const ep_model ep_models[] = {
           "o = OneHot <axis = 1> (i, six, w) }"},
     {"quantized convolution", HEAD
      "g (float[N,3,5,5] x) => (float[N,4,5,5] y) <float s = {0.05}, uint8 z = {120}, int8[4,3,1,1] w = {1, -2, 3, 4, "
-     "5, "
-     "-6, 7, 8, 9, 1, 2, 3}, float[4] t = {0.1037, 0.2313, 0.0719, 0.1371}, int8[4] e = {0, 0, 0, 0}> { a = "
-     "QuantizeLinear (x, "
-     "s, "
-     "z) b = DequantizeLinear (a, s, z) d = DequantizeLinear <axis = 0> (w, t, e) c = Conv (b, d) r = Relu (c) f = "
-     "QuantizeLinear (r, s, z) y = DequantizeLinear (f, s, z) }"},
+     "5, -6, 7, 8, 9, 1, 2, 3}, float[4] t = {0.1037, 0.2313, 0.0719, 0.1371}, int8[4] e = {0, 0, 0, 0}> { a = "
+     "QuantizeLinear (x, s, z) b = DequantizeLinear (a, s, z) d = DequantizeLinear <axis = 0> (w, t, e) c = Conv (b, "
+     "d) r = Relu (c) f = QuantizeLinear (r, s, z) y = DequantizeLinear (f, s, z) }"},
     {"views", HEAD
      "g (float[N,2,3] x) => (float[N,6] f, float[A,B] y, float[N,1,2,3] u) <int64[2] s = {-1, 3}, int64[1] one = {1}> "
      "{ f = Flatten (x) r = Reshape (x, s) a = Neg (r) i = Identity (a) t = Flatten (i) y = Abs (t) u = Unsqueeze (x, "
@@ -70,26 +66,22 @@ const ep_model ep_models[] = {
     {"branches", HEAD
      "g (float[N,3] x) => (float[N,3] y, float[] z) <float zero = {0}> { a = Neg (x) m = ReduceSum <keepdims = 0> (x) "
      "c = Greater (m, zero) d = Not (c) r = If <then_branch = t () => (float[N,3] p) { p = Exp (a) }, else_branch = e "
-     "() => "
-     "(float[N,3] q) { h = Abs (a) q = Add (h, x) }> (c) z = If <then_branch = t2 () => (float[N,3] p2) { p2 = Sin (x) "
-     "}, "
-     "else_branch = e2 () => (float q2) { q2 = Identity (m) }> (d) y = Add (r, a) }"},
+     "() => (float[N,3] q) { h = Abs (a) q = Add (h, x) }> (c) z = If <then_branch = t2 () => (float[N,3] p2) { p2 = "
+     "Sin (x) }, else_branch = e2 () => (float q2) { q2 = Identity (m) }> (d) y = Add (r, a) }"},
     {"loop",
      HEAD "g (float[N,2] x) => (float[N,2] y, float[A,B,2] z) <int64 m = {3}, bool go = {1}, float h = {0.5}> { k = "
-          "Mul (x, h) "
-          "y, z = Loop <body = b (int64 i, bool c, float[N,2] v) => (bool c2, float[N,2] w, float[N,2] s)"
-          " { c2 = Identity (c) f = Cast <to = 1> (i) e = Mul (f, k) w = Add (v, e) s = Neg (w) }> (m, go, x) }"},
+          "Mul (x, h) y, z = Loop <body = b (int64 i, bool c, float[N,2] v) => (bool c2, float[N,2] w, float[N,2] s) { "
+          "c2 = Identity (c) f = Cast <to = 1> (i) e = Mul (f, k) w = Add (v, e) s = Neg (w) }> (m, go, x) }"},
     {"growing loop", HEAD "g (float[N,2] x) => (float[A,2] y) <int64 m = {6}, bool go = {1}> { k = Tanh (x) y = Loop "
                           "<body = b (int64 i, bool c, "
                           "float[K,2] v) => (bool c2, float[L,2] w) { c2 = Identity (c) n = Neg (k) w = Concat <axis = "
                           "0> (v, n) }> (m, go, x) }"},
     {"nested bodies", HEAD
      "g (float[N,2] x) => (float[N,2] y) <int64 m = {2}, bool go = {1}> { z = Sin (x) y = Loop <body = b (int64 i, "
-     "bool c, "
-     "float[N,2] v) => (bool c2, float[N,2] w) { c2 = Identity (c) o = Neg (v)"
-     " w = If <then_branch = t () => (float[N,2] p) { p = Loop <body = d (int64 j, bool k, float[N,2] u) => (bool k2, "
-     "float[N,2] u2) { k2 = Identity (k) t1 = Add (u, z) u2 = Add (t1, o) }> (m, go, v) },"
-     " else_branch = e () => (float[N,2] q) { q = Identity (v) }> (c) }> (m, go, x) }"},
+     "bool c, float[N,2] v) => (bool c2, float[N,2] w) { c2 = Identity (c) o = Neg (v) w = If <then_branch = t () => "
+     "(float[N,2] p) { p = Loop <body = d (int64 j, bool k, float[N,2] u) => (bool k2, float[N,2] u2) { k2 = Identity "
+     "(k) t1 = Add (u, z) u2 = Add (t1, o) }> (m, go, v) }, else_branch = e () => (float[N,2] q) { q = Identity (v) }> "
+     "(c) }> (m, go, x) }"},
     {"scan", HEAD "g (float[2] x, float[4,2] s) => (float[2] q, float[4,2] y) { q, y = Scan <num_scan_inputs = 1, "
                   "body = b (float[2] a, float[2] v) => (float[2] a2, float[2] o) { h = Exp (v) a2 = Add (a, h) o = "
                   "Mul (a2, x) }> (x, s) }"},

@@ -35,8 +35,7 @@ static const rg_row rows[] = {
        "y = Relu (h) }",
      "!linear-activation", "Gemm Relu", 1e-6},
     {G "(float[2, 5, 3] x, float[2, 7, 3] z) => (float[2, 5, 7] y) <float s = {8}> { t = Transpose <perm = [0, 2, 1]> "
-       "(z) "
-       "h = MatMul (x, t) y = Div (h, s) }",
+       "(z) h = MatMul (x, t) y = Div (h, s) }",
      "linear-transpose", "Linear", 1e-6},
     {G "(float[3, 5] x, float[3, 4] z) => (float[5, 4] y) { t = Transpose (x) y = MatMul (t, z) }", "linear-transpose",
      "Linear", 1e-6},
