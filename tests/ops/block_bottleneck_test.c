@@ -121,16 +121,30 @@ static void test_means(void **state) {
 
 static void test_what_is_refused(void **state) {
   (void)state;
-  for (int i = 0; i < 7; i++) {
+  static const struct {
+    bool expand, project, residual;
+    uint32_t n_out;
+    ox_code code;
+    const char *error;
+  } rows[] = {
+      {1, 1, 1, 1, OX_SHAPE_MISMATCH, "Z must have the shape of the output"}, /* a residual of another shape */
+      {1, 0, 1, 1, OX_NOT_IMPLEMENTED, "the parts do not fit together"},      /* a residual without a projection */
+      {1, 1, 0, 1, OX_SHAPE_MISMATCH,
+       "the input of a part is not in blocks of 3 channels"},                   /* fewer channels than X has */
+      {1, 1, 0, 1, OX_NOT_IMPLEMENTED, "W1 is no constant of a fitting shape"}, /* weights that only the run knows */
+      {1, 1, 0, 1, OX_SHAPE_MISMATCH, "the input of a part is not in blocks of 50 channels"}, /* not depthwise */
+      {0, 0, 0, 1, OX_NOT_IMPLEMENTED, "the parts do not fit together"}, /* nothing but the depthwise part */
+      {1, 1, 0, 2, OX_NOT_IMPLEMENTED, "the parts do not fit together"}, /* means of what is projected */
+  };
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
     one_node n;
-    start(&n, i != 5, i != 1 && i != 5, i < 2, i == 6 ? 2 : 1);      /* 6: means of what is projected */
-    if (i == 0) n.in[7].shape.dim[2]--;                              /* a residual of another shape */
-    if (i == 2) n.in[1].shape.dim[1] = 3;                            /* fewer channels than X has blocks of */
-    if (i == 3) n.constant[3] = false;                               /* weights that only the run knows */
-    if (i == 4) n.in[3].shape.dim[0] = 25, n.in[3].shape.dim[1] = 2; /* not depthwise */
-    ox_status *st = one_node_run(&n); /* 1: a residual without a projection; 5: nothing but the depthwise part */
-    if (!st) fail_msg("row %d: taken", i);
-    ox_status_free(st);
+    start(&n, rows[i].expand, rows[i].project, rows[i].residual, rows[i].n_out);
+    if (i == 0) n.in[7].shape.dim[2]--;
+    if (i == 1) n.in[7].shape.dim[1] = 4; /* as MID */
+    if (i == 2) n.in[1].shape.dim[1] = 3;
+    if (i == 3) n.constant[3] = false;
+    if (i == 4) n.in[3].shape.dim[0] = 25, n.in[3].shape.dim[1] = 2;
+    CHECK_FAILS(one_node_run(&n), rows[i].code, rows[i].error);
     one_node_deinit(&n);
   }
 }

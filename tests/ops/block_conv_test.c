@@ -208,12 +208,14 @@ static void test_slopes(void **state) {
 static void test_slopes_that_are_refused(void **state) {
   (void)state;
   static const struct {
-    const char *what, *activation;
+    const char *activation;
     int64_t slope[5];
-  } rows[] = {{"too few", "", {1, 2, 1, 1, 16}},
-              {"a slope for each image", "", {N, 3, 1, 1, 16}},
-              {"a slope for each pixel", "", {1, 3, OH, OW, 16}},
-              {"an activation, too", "Relu", {1, 3, 1, 1, 16}}};
+    ox_code code;
+    const char *error;
+  } rows[] = {{"", {1, 2, 1, 1, 16}, OX_SHAPE_MISMATCH, "input 5 has shape [1,2,1,1,16], wanted [1,3,1,1,16]"},
+              {"", {N, 3, 1, 1, 16}, OX_SHAPE_MISMATCH, "input 5 has shape [2,3,1,1,16], wanted [1,3,1,1,16]"},
+              {"", {1, 3, OH, OW, 16}, OX_SHAPE_MISMATCH, "input 5 has shape [1,3,5,11,16], wanted [1,3,1,1,16]"},
+              {"Relu", {1, 3, 1, 1, 16}, OX_INVALID_MODEL, "slopes and the activation Relu"}};
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     one_node n;
     one_node_init(&n, "ai.onyx", "BlockConv", 1, 1);
@@ -224,9 +226,7 @@ static void test_slopes_that_are_refused(void **state) {
     one_node_const(&n, OX_F32, 4, w_dims, w);
     for (int k = 0; k < 3; k++) one_node_input(&n, OX_F32, -1, NULL, NULL);
     one_node_input(&n, OX_F32, 5, rows[i].slope, z_blocks);
-    ox_status *st = one_node_run(&n);
-    if (!st) fail_msg("%s: taken", rows[i].what);
-    ox_status_free(st);
+    CHECK_FAILS(one_node_run(&n), rows[i].code, rows[i].error);
     one_node_deinit(&n);
   }
 }
@@ -234,14 +234,15 @@ static void test_slopes_that_are_refused(void **state) {
 static void test_gates_that_are_refused(void **state) {
   (void)state;
   static const struct {
-    const char *what;
     int64_t gate[5];
     bool constant, plain;
-  } rows[] = {{"a gate for each pixel", {N, 2, H, WID, 16}, true, false},
-              {"one gate for all images", {1, 2, 1, 1, 16}, true, false},
-              {"too few channels", {N, 1, 1, 1, 16}, true, false},
-              {"weights that come later", {N, 2, 1, 1, 16}, false, false},
-              {"an image", {N, C, 1, 1, 16}, true, true}};
+    ox_code code;
+    const char *error;
+  } rows[] = {{{N, 2, H, WID, 16}, true, false, OX_SHAPE_MISMATCH, "has shape [2,2,9,11,16], wanted [2,2,1,1,16]"},
+              {{1, 2, 1, 1, 16}, true, false, OX_SHAPE_MISMATCH, "has shape [1,2,1,1,16], wanted [2,2,1,1,16]"},
+              {{N, 1, 1, 1, 16}, true, false, OX_SHAPE_MISMATCH, "has shape [2,1,1,1,16], wanted [2,2,1,1,16]"},
+              {{N, 2, 1, 1, 16}, false, false, OX_NOT_IMPLEMENTED, "a gate where W is no constant, or X an image"},
+              {{N, C, 1, 1, 16}, true, true, OX_SHAPE_MISMATCH, "input 4 has shape"}};
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     one_node n;
     node(&n, true);
@@ -250,9 +251,7 @@ static void test_gates_that_are_refused(void **state) {
     (rows[i].constant ? one_node_const : one_node_input)(&n, OX_F32, 4, w_dims, w);
     one_node_input(&n, OX_F32, -1, NULL, NULL), one_node_input(&n, OX_F32, -1, NULL, NULL);
     one_node_input(&n, OX_F32, 5, rows[i].gate, blocks);
-    ox_status *st = one_node_run(&n);
-    if (!st) fail_msg("%s: taken", rows[i].what);
-    ox_status_free(st);
+    CHECK_FAILS(one_node_run(&n), rows[i].code, rows[i].error);
     one_node_deinit(&n);
   }
 }
@@ -299,28 +298,26 @@ static void test_means(void **state) {
 static void test_what_is_refused(void **state) {
   (void)state;
   static const struct {
-    const char *what;
-    int64_t x[5], w[4], bias;
+    int64_t x[5], kernel[2], bias, groups;
+    ox_code code;
+    const char *error;
   } rows[] = {
-      {"blocks of another size", {N, 2, H, WID, 8}, {M, C, K, K}, M},
-      {"more blocks than channels", {N, 3, H, WID, 16}, {M, C, K, K}, M},
-      {"fewer blocks than channels", {N, 1, H, WID, 16}, {M, C, K, K}, M},
-      {"a bias of another length", {N, 2, H, WID, 16}, {M, C, K, K}, M - 1},
-      {"a window longer than the input", {N, 2, 1, 1, 16}, {M, C, 8, 1}, M},
-      {"groups that no form serves", {N, 2, H, WID, 16}, {M, C, K, K}, M},
+      {{N, 2, H, WID, 8}, {K, K}, M, 1, OX_SHAPE_MISMATCH, "X is not in blocks of 20 channels"},
+      {{N, 3, H, WID, 16}, {K, K}, M, 1, OX_SHAPE_MISMATCH, "X is not in blocks of 20 channels"},
+      {{N, 1, H, WID, 16}, {K, K}, M, 1, OX_SHAPE_MISMATCH, "X is not in blocks of 20 channels"},
+      {{N, 2, H, WID, 16}, {K, K}, M - 1, 1, OX_SHAPE_MISMATCH, "input 2 has shape [34], wanted [35]"},
+      {{N, 2, 1, 1, 16}, {8, 1}, M, 1, OX_SHAPE_MISMATCH, "a window of 8 does not fit in 1 + pads 1, 1"},
+      {{N, 2, H, WID, 16}, {K, K}, M, 5, OX_NOT_IMPLEMENTED, "5 groups of 4 inputs and 7 outputs"}, /* no form */
   };
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     one_node n;
     node(&n, true);
-    bool grouped = i + 1 == OX_COUNT(rows);
-    if (grouped) one_node_int(&n, "group", 5);
-    int64_t wd[4] = {M, grouped ? C / 5 : C, rows[i].w[2], rows[i].w[3]};
+    one_node_int(&n, "group", rows[i].groups);
+    int64_t wd[4] = {M, C / rows[i].groups, rows[i].kernel[0], rows[i].kernel[1]};
     one_node_input(&n, OX_F32, 5, rows[i].x, blocks);
     one_node_const(&n, OX_F32, 4, wd, w);
     one_node_input(&n, OX_F32, 1, &rows[i].bias, bias);
-    ox_status *st = one_node_run(&n);
-    if (!st) fail_msg("%s: taken", rows[i].what);
-    ox_status_free(st);
+    CHECK_FAILS(one_node_run(&n), rows[i].code, rows[i].error);
     one_node_deinit(&n);
   }
 }
