@@ -132,10 +132,7 @@ static void fails(const char *attr, const char *v, bool state, const char *text)
   one_node_str(&n, "update_rule", "delta");
   if (attr) one_node_str(&n, attr, v);
   inputs(&n, &m, OX_F32);
-  ox_status *st = one_node_run(&n);
-  assert_non_null(st);
-  if (!strstr(ox_status_message(st), text)) fail_msg("\"%s\" lacks \"%s\"", ox_status_message(st), text);
-  ox_status_free(st);
+  CHECK_FAILS_WITH(one_node_run(&n), text);
   one_node_deinit(&n);
 }
 
