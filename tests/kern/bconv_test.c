@@ -15,6 +15,7 @@
 #include "kern/emulated/emulated.h"
 #include "support/bconv_problem.h"
 #include "support/bconv_shapes.h"
+#include "support/block_layout.h"
 #include "support/blocks_problem.h"
 #include "support/levels.h"
 
@@ -58,7 +59,7 @@ static void check_in_place(const ox_bconv_plan *plan, const ox_conv_args *a, con
   b.y = z;
   run_forwards(plan, &b, scratch);
   for (int64_t i = 0; i < p->n_y; i++) {
-    int64_t at = bconv_block_at(i, p->oc, p->pixels);
+    int64_t at = block_at(i, p->oc, p->pixels);
     if (memcmp(&z[at], &a->y[at], sizeof *z) != 0)
       fail_msg("%s, shape %s: [%lld] is %g in place, else %g", plan->form->name, name, (long long)i, (double)z[at],
                (double)a->y[at]);
@@ -92,7 +93,7 @@ static void check_form(const bconv_problem *p, const ox_bconv_form *f, const cha
   if (p->t.reads_w) a.filters = read_filters, a.filters_ctx = p;
   run_backwards(plan, &a, scratch);
   for (int64_t i = 0; i < p->n_y; i++) {
-    double got = (double)y[bconv_block_at(i, p->oc, p->pixels)];
+    double got = (double)y[block_at(i, p->oc, p->pixels)];
     if (!blocks_is_as(got, p->want[i], tolerance * p->size[i]))
       fail_msg("%s on %s, shape %s, activation %u: [%lld] is %g, wanted %g", f->name, isa, name, p->t.act.kind,
                (long long)i, got, p->want[i]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "support/block_layout.h"
 #include "support/check.h"
 #include "support/one_node.h"
 
@@ -27,10 +28,6 @@ static const struct {
     {1, 5, {16}, {40}, ANY}, /* channels more than once */
 };
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
-
-static size_t at(int64_t channels, int64_t pixels, int64_t n, int64_t c, int64_t p) {
-  return (size_t)(((n * OX_CEIL_DIV(channels, 16) + c / 16) * pixels + p) * 16 + c % 16);
-}
 
 static int64_t place(order o, int64_t i, int64_t n, int64_t out_n) {
   switch (o) {
@@ -65,7 +62,8 @@ static void check(size_t k, const char *isa, int64_t run_tiles) {
     for (int64_t e = 0; e < count; e++) x[i][e] = NAN;
     for (int64_t b = 0; b < cases[k].batch; b++)
       for (int64_t c = 0; c < cases[k].in[i]; c++)
-        for (int64_t p = 0; p < pixels; p++) x[i][at(cases[k].in[i], pixels, b, c, p)] = value(b, first + c, p);
+        for (int64_t p = 0; p < pixels; p++)
+          x[i][block_place(b, c, p, cases[k].in[i], pixels)] = value(b, first + c, p);
     one_node_input(&n, OX_F32, 4, (int64_t[]){cases[k].batch, blocks, pixels, 16}, x[i]);
   }
   CHECK_OK(one_node_run(&n));
@@ -73,7 +71,7 @@ static void check(size_t k, const char *isa, int64_t run_tiles) {
     for (int64_t b = 0; b < cases[k].batch; b++)
       for (int64_t c = 0; c < cases[k].out[o]; c++)
         for (int64_t p = 0; p < pixels; p++)
-          if (((float *)n.out[o].data)[at(cases[k].out[o], pixels, b, c, p)] != value(b, from[first + c], p))
+          if (((float *)n.out[o].data)[block_place(b, c, p, cases[k].out[o], pixels)] != value(b, from[first + c], p))
             fail_msg("%s, case %d, output %d, channel %d, pixel %d", isa, (int)k, (int)o, (int)c, (int)p);
   one_node_deinit(&n);
   for (int64_t i = 0; i < n_in; i++) free(x[i]);

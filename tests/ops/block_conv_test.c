@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "support/block_layout.h"
 #include "support/one_node.h"
 
 enum { N = 2, C = 20, H = 9, WID = 11, M = 35, K = 3, OH = 5, OW = 11, MOST = 16 * 3 * N * H * WID };
@@ -16,11 +17,6 @@ static void fill(float *p, size_t n, uint32_t seed) {
     seed = seed * 1664525u + 1013904223u;
     p[i] = (float)(seed >> 16 & 255) / 64 - 2;
   }
-}
-
-static int64_t block_at(int64_t i, int64_t channels, int64_t pixels) {
-  int64_t px = i % pixels, c = i / pixels % channels, image = i / pixels / channels;
-  return ((image * ((channels + 15) / 16) + c / 16) * pixels + px) * 16 + c % 16;
 }
 
 static void to_blocks(const float *from, int64_t channels, int64_t pixels, float *to) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "support/block_layout.h"
 #include "support/one_node.h"
 
 typedef struct row {
@@ -38,11 +39,6 @@ enum { MOST = 1 << 19 };
 static float x[MOST], w[MOST], blocks[MOST];
 static double x64[MOST], w64[MOST], bias64[256];
 static float bias[256];
-
-static int64_t block_at(int64_t i, int64_t channels, int64_t pixels) {
-  int64_t px = i % pixels, c = i / pixels % channels, image = i / pixels / channels;
-  return ((image * ((channels + 15) / 16) + c / 16) * pixels + px) * 16 + c % 16;
-}
 
 static int64_t product(const int64_t *v, int n) {
   int64_t p = 1;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "support/block_layout.h"
 #include "support/check.h"
 #include "support/one_node.h"
 
@@ -19,10 +20,6 @@ typedef struct planes {
   float *plain, *blocks;
   float scale[MOST_CHANNELS], bias[MOST_CHANNELS], mean[MOST_CHANNELS], var[MOST_CHANNELS];
 } planes;
-
-static int64_t in_blocks(const planes *t, int64_t n, int64_t c, int64_t p) {
-  return ((n * OX_CEIL_DIV(t->channels, 16) + c / 16) * t->pixels + p) * 16 + c % 16;
-}
 
 /* Channels with means far from zero: that must cost no digits. */
 static void fill(planes *t, const int64_t *dims) {
@@ -39,7 +36,7 @@ static void fill(planes *t, const int64_t *dims) {
     for (int64_t c = 0; c < t->channels; c++)
       for (int64_t p = 0; p < t->pixels; p++) {
         float v = (float)(((seed = seed * 1664525 + 1013904223) >> 16) % 2001) * 0.001f - 1 + (float)(c % 3) * 100;
-        t->plain[(n * t->channels + c) * t->pixels + p] = t->blocks[in_blocks(t, n, c, p)] = v;
+        t->plain[(n * t->channels + c) * t->pixels + p] = t->blocks[block_place(n, c, p, t->channels, t->pixels)] = v;
       }
 }
 
@@ -70,7 +67,8 @@ static void check(const int64_t *dims, const char *isa, int64_t run_tiles, bool 
   for (int64_t i = 0; i < t.batch * t.channels; i++)
     for (int64_t p = 0; p < t.pixels; p += 1 + t.pixels / 64) {
       double want = wanted(&t, instance, t.plain + i * t.pixels, i % t.channels, p);
-      double got = (double)((float *)n.out[0].data)[in_blocks(&t, i / t.channels, i % t.channels, p)];
+      double got =
+          (double)((float *)n.out[0].data)[block_place(i / t.channels, i % t.channels, p, t.channels, t.pixels)];
       if (!(fabs(got - want) <= 3e-5))
         fail_msg("%s, %d x %d x %d, plane %d, pixel %d: %g, wanted %g", isa, (int)dims[0], (int)dims[1], (int)dims[2],
                  (int)i, (int)p, got, want);
@@ -94,7 +92,7 @@ static void test_a_nan_stays_in_its_channel(void **state) {
     planes t;
     one_node n;
     fill(&t, dims);
-    t.blocks[in_blocks(&t, 0, 3, 7)] = NAN;
+    t.blocks[block_place(0, 3, 7, t.channels, t.pixels)] = NAN;
     one_node_init(&n, "ai.onyx", instance ? "BlockInstanceNormalization" : "BlockBatchNormalization", 1, 1);
     one_node_input(&n, OX_F32, 4, (int64_t[]){1, 2, 40, 16}, t.blocks);
     one_node_const(&n, OX_F32, 1, &t.channels, t.scale), one_node_const(&n, OX_F32, 1, &t.channels, t.bias);
@@ -103,7 +101,8 @@ static void test_a_nan_stays_in_its_channel(void **state) {
     CHECK_OK(one_node_run(&n));
     for (int64_t c = 0; c < 20; c++)
       for (int64_t p = 0; p < 40; p++)
-        if (!isnan(((float *)n.out[0].data)[in_blocks(&t, 0, c, p)]) != !(c == 3 && (instance || p == 7)))
+        if (!isnan(((float *)n.out[0].data)[block_place(0, c, p, t.channels, t.pixels)]) !=
+            !(c == 3 && (instance || p == 7)))
           fail_msg("channel %d, pixel %d", (int)c, (int)p);
     one_node_deinit(&n);
     free(t.plain), free(t.blocks);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "support/block_layout.h"
 #include "support/one_node.h"
 
 typedef struct pool_case {
@@ -41,11 +42,6 @@ static const pool_case cases[] = {
 
 enum { MOST = 1 << 16 };
 static float plain[MOST], blocks[MOST];
-
-static int64_t block_at(int64_t i, int64_t channels, int64_t pixels) {
-  int64_t px = i % pixels, c = i / pixels % channels, image = i / pixels / channels;
-  return ((image * ((channels + 15) / 16) + c / 16) * pixels + px) * 16 + c % 16;
-}
 
 static int64_t pixels_of(const pool_case *c) {
   int64_t n = 1;

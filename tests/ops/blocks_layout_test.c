@@ -7,6 +7,7 @@
 
 #include "base/macros.h"
 #include "kern/blocks/blocks.h"
+#include "support/block_layout.h"
 #include "support/check.h"
 #include "support/one_node.h"
 
@@ -22,11 +23,6 @@ static const struct {
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};
 
-/* Element (n, c, p) of shapes whose product of dimensions from 2 on is |pixels|. */
-static int64_t in_blocks(int64_t n, int64_t c, int64_t p, int64_t channels, int64_t pixels) {
-  return ((n * OX_CEIL_DIV(channels, 16) + c / 16) * pixels + p) * 16 + c % 16;
-}
-
 static void check(int rank, const int64_t *dim, ox_isa isa, int64_t run_tiles) {
   int64_t channels = dim[1], blocks = OX_CEIL_DIV(channels, 16), pixels = 1, blocked[7] = {dim[0], blocks};
   for (int i = 2; i < rank; i++) pixels *= dim[i], blocked[i] = dim[i];
@@ -36,7 +32,7 @@ static void check(int rank, const int64_t *dim, ox_isa isa, int64_t run_tiles) {
   for (int64_t i = 0; i < n_plain; i++) plain[i] = (uint32_t)i * 2654435761u; /* NaNs, infinities and denormals too */
   for (int64_t i = 0; i < n_blocked; i++) turned[i] = 0;
   for (int64_t i = 0; i < n_plain; i++)
-    turned[in_blocks(i / pixels / channels, i / pixels % channels, i % pixels, channels, pixels)] = plain[i];
+    turned[block_place(i / pixels / channels, i / pixels % channels, i % pixels, channels, pixels)] = plain[i];
 
   one_node n;
   one_node_init(&n, "ai.onyx", "ToBlocks", 1, 1);

@@ -155,14 +155,6 @@ static ox_session *open_text(ox_env *env, const char *text, const ox_session_opt
   return s;
 }
 
-static uint64_t times_applied(const ox_session *s, const char *pass) {
-  const char *name;
-  uint64_t n;
-  for (size_t i = 0; ox_session_applied(s, i, &name, &n), name; i++)
-    if (strcmp(name, pass) == 0) return n;
-  return 0;
-}
-
 static void check_output(const row *r, int64_t steps, uint32_t at, const ox_tensor *a, const ox_tensor *b) {
   double most = 1;
   int64_t n = ox_tensor_count(a);

@@ -107,14 +107,6 @@ typedef struct {
   ox_value *out[3];
 } model_run;
 
-static uint64_t times_applied(const ox_session *s, const char *pass) {
-  const char *name;
-  uint64_t n;
-  for (size_t i = 0; ox_session_applied(s, i, &name, &n), name; i++)
-    if (strcmp(name, pass) == 0) return n;
-  return 0;
-}
-
 static void check_outputs(const row *r, int64_t steps, ox_value *const *a, ox_value *const *b) {
   for (uint32_t i = 0; i < r->n_out; i++) {
     const ox_tensor *s = ox_value_get(a[i]), *t = ox_value_get(b[i]);

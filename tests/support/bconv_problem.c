@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/block_layout.h"
 #include "support/conv_sum.h"
 #include "support/levels.h"
 
@@ -75,16 +76,10 @@ int64_t bconv_block_floats(const bconv_problem *p, int64_t channels, int64_t pix
   return p->t.g.batch * OX_CEIL_DIV(channels, OX_BLOCK) * pixels * OX_BLOCK;
 }
 
-int64_t bconv_block_at(int64_t i, int64_t channels, int64_t pixels) {
-  int64_t px = i % pixels, c = i / pixels % channels, image = i / pixels / channels;
-  return ((image * OX_CEIL_DIV(channels, OX_BLOCK) + c / OX_BLOCK) * pixels + px) * OX_BLOCK + c % OX_BLOCK;
-}
-
 float *bconv_to_blocks(const bconv_problem *p, const float *from, int64_t channels, int64_t pixels) {
   int64_t n = bconv_block_floats(p, channels, pixels);
   float *to = malloc((size_t)n * sizeof *to + OX_PAD_BYTES);
   memset(to, 0xff, (size_t)n * sizeof *to + OX_PAD_BYTES); /* NaN */
-  for (int64_t i = 0; from && i < p->t.g.batch * channels * pixels; i++)
-    to[bconv_block_at(i, channels, pixels)] = from[i];
+  for (int64_t i = 0; from && i < p->t.g.batch * channels * pixels; i++) to[block_at(i, channels, pixels)] = from[i];
   return to;
 }

@@ -34,11 +34,10 @@ void bconv_problem_solve(bconv_problem *p);
 extern uint32_t bconv_seed;
 uint32_t bconv_next(uint32_t n);
 
-/* A tensor of so many channels and pixels per image: its elements in blocks, where element i lies, and the tensor
- * itself, with NaN in lanes past the last channel and for OX_PAD_BYTES behind its end; |from|: NULL, or its elements as
+/* A tensor of so many channels and pixels per image: its floats in blocks, and the tensor itself (block_layout.h), with
+ * NaN in lanes past the last channel and for OX_PAD_BYTES behind its end; |from|: NULL, or its elements as
  * ONNX has them. The caller's to free. */
 int64_t bconv_block_floats(const bconv_problem *p, int64_t channels, int64_t pixels);
-int64_t bconv_block_at(int64_t i, int64_t channels, int64_t pixels);
 float *bconv_to_blocks(const bconv_problem *p, const float *from, int64_t channels, int64_t pixels);
 
 #endif

@@ -69,3 +69,11 @@ ox_value *value_copy(ox_memory *m, const ox_value *v) {
   CHECK_OK(ox_value_copy_to(v, out));
   return out;
 }
+
+uint64_t times_applied(const ox_session *s, const char *name) {
+  const char *rule;
+  uint64_t n;
+  for (size_t i = 0; ox_session_applied(s, i, &rule, &n), rule; i++)
+    if (strcmp(rule, name) == 0) return n;
+  return 0;
+}

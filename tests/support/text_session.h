@@ -15,4 +15,7 @@ ox_value *ramp_value(ox_env *env, float start, float step, size_t rank, const in
 ox_value *value_like(ox_memory *m, const ox_value *v);
 ox_value *value_copy(ox_memory *m, const ox_value *v);
 
+/* How often the rule or pass |name| was applied. */
+uint64_t times_applied(const ox_session *s, const char *name);
+
 #endif
