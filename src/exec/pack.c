@@ -9,7 +9,7 @@
 #include "base/cksize.h"
 #include "base/huge_pages.h"
 #include "base/macros.h"
-#include "graph/made.h"
+#include "graph/deferred_const.h"
 #include "plan/constants.h"
 
 /* Pages of the mapped file go as packing goes on, so that memory never holds a large constant twice. */
@@ -28,7 +28,7 @@ typedef struct {
   ox_packs *packs;
   ox_packed *form;
   const ox_tensor **wants; /* per input; NULL: not asked for */
-  ox_made *made;           /* the input that comes in pieces is computed; else NULL */
+  ox_deferred *deferred;   /* the input that comes in pieces is computed; else NULL */
   uint32_t by_piece;       /* which input; n_in: none */
   bool keeps;              /* the constants' pages: a later run reads them again */
   size_t piece_bytes;      /* of the largest that is computed */
@@ -45,7 +45,7 @@ static bool in_pieces(const ox_pack *p) {
 
 static void give_back_pages(const packing *k) {
   for (uint32_t i = 0; i < k->at->node->n_in && i < 64 && !k->keeps; i++) {
-    const ox_tensor *t = k->made && i == k->by_piece ? k->made->from : k->wants[i];
+    const ox_tensor *t = k->deferred && i == k->by_piece ? k->deferred->from : k->wants[i];
     if (t) ox_constant_drop(k->at->graph, t);
   }
 }
@@ -55,8 +55,8 @@ static void hand_piece(const packing *k, hands *h, int64_t unit) {
   int64_t first, n;
   k->pack->piece(k->pack, unit, &first, &n);
   h->piece = *k->wants[k->by_piece];
-  if (k->made) {
-    k->made->make(k->made->from, k->made->arg, first, n, h->computed);
+  if (k->deferred) {
+    k->deferred->make(k->deferred->from, k->deferred->arg, first, n, h->computed);
     h->piece.data = h->computed;
   } else {
     h->piece.data = (char *)h->piece.data + (size_t)first * ox_dtype_bits(h->piece.dtype) / 8;
@@ -113,10 +113,10 @@ static ox_status *open_constants(packing *k) {
   if (!k->wants) return ox_oom();
   for (uint32_t i = 0; i < n->n_in && i < 64; i++) {
     if (!(k->pack->inputs >> i & 1) || n->in[i] == OX_NONE) continue;
-    ox_made *made = ox_made_of(s->graph, n->in[i]);
+    ox_deferred *deferred = ox_deferred_of(s->graph, n->in[i]);
     k->wants[i] = ox_graph_const_type(s->graph, n->in[i]);
-    if (in_pieces(k->pack) && k->wants[i]) k->by_piece = i, k->made = made;
-    if (made && !in_pieces(k->pack)) k->wants[i] = ox_made_open(s->graph->model, made);
+    if (in_pieces(k->pack) && k->wants[i]) k->by_piece = i, k->deferred = deferred;
+    if (deferred && !in_pieces(k->pack)) k->wants[i] = ox_deferred_open(s->graph->model, deferred);
   }
   return NULL;
 }
@@ -126,16 +126,16 @@ static void close_constants(const packing *k) {
   if (!k->wants) return;
   give_back_pages(k);
   for (uint32_t i = 0; i < s->node->n_in && i < 64; i++) {
-    ox_made *made = k->wants[i] && !in_pieces(k->pack) ? ox_made_of(s->graph, s->node->in[i]) : NULL;
-    if (made) ox_made_close(s->graph->model, made);
+    ox_deferred *deferred = k->wants[i] && !in_pieces(k->pack) ? ox_deferred_of(s->graph, s->node->in[i]) : NULL;
+    if (deferred) ox_deferred_close(s->graph->model, deferred);
   }
 }
 
 static void find_piece_bytes(packing *k) {
   int64_t first, n;
-  for (int64_t u = 0; k->made && u < k->form->n_units; u++) {
+  for (int64_t u = 0; k->deferred && u < k->form->n_units; u++) {
     k->pack->piece(k->pack, u, &first, &n);
-    k->piece_bytes = OX_MAX(k->piece_bytes, (size_t)n * ox_dtype_bits(k->made->t.dtype) / 8);
+    k->piece_bytes = OX_MAX(k->piece_bytes, (size_t)n * ox_dtype_bits(k->deferred->t.dtype) / 8);
   }
 }
 
@@ -200,7 +200,7 @@ ox_status *ox_pack_reserve(const ox_pack_site *s, const ox_pack *p, ox_arena *pr
   if (in_pieces(p) || p->scratch_bytes)
     return ox_fail(OX_INVALID_ARGUMENT, "a form that is packed later has neither pieces nor scratch");
   for (uint32_t i = 0; i < s->node->n_in && i < 64; i++)
-    if ((p->inputs >> i & 1) && s->node->in[i] != OX_NONE && ox_made_of(s->graph, s->node->in[i]))
+    if ((p->inputs >> i & 1) && s->node->in[i] != OX_NONE && ox_deferred_of(s->graph, s->node->in[i]))
       return ox_fail(OX_INVALID_ARGUMENT, "a form that is packed later is made of constants that lie somewhere");
   OX_TRY(ox_packs_find(k->packs, s->graph->model->alloc, p, &k->form));
   OX_TRY(open_constants(k));
@@ -238,7 +238,8 @@ struct ox_late {
 static bool opens_nothing(const packing *k) {
   const ox_pack_site *s = k->at;
   for (uint32_t i = 0; i < s->node->n_in && i < 64 && !in_pieces(k->pack); i++)
-    if ((k->pack->inputs >> i & 1) && s->node->in[i] != OX_NONE && ox_made_of(s->graph, s->node->in[i])) return false;
+    if ((k->pack->inputs >> i & 1) && s->node->in[i] != OX_NONE && ox_deferred_of(s->graph, s->node->in[i]))
+      return false;
   return true;
 }
 

@@ -7,7 +7,7 @@
 #include "base/macros.h"
 #include "base/random_key.h"
 #include "exec/pack.h"
-#include "graph/made.h"
+#include "graph/deferred_const.h"
 #include "graph/op_def.h"
 #include "graph/part_infer.h"
 
@@ -85,19 +85,19 @@ static ox_status *pack_for_runs(ox_kernel_ctx *c, const ox_pack *p, const void *
 
 static void constant(const ox_kernel_ctx *c, uint32_t input, int64_t first, int64_t n, void *to) {
   const ox_step *s = c->frame->step;
-  const ox_made *made = ox_made_of(s->graph, s->node->in[input]);
+  const ox_deferred *deferred = ox_deferred_of(s->graph, s->node->in[input]);
   const ox_tensor *t = ox_graph_const_type(s->graph, s->node->in[input]);
   size_t each = ox_dtype_bits(t->dtype) / 8;
-  if (made)
-    made->make(made->from, made->arg, first, n, to);
+  if (deferred)
+    deferred->make(deferred->from, deferred->arg, first, n, to);
   else
     memcpy(to, (const char *)t->data + (size_t)first * each, (size_t)n * each);
 }
 
 static const void *constant_place(const ox_kernel_ctx *c, uint32_t input) {
   const ox_step *s = c->frame->step;
-  bool made = ox_made_of(s->graph, s->node->in[input]) != NULL;
-  return made ? NULL : ox_graph_const_type(s->graph, s->node->in[input])->data;
+  bool deferred = ox_deferred_of(s->graph, s->node->in[input]) != NULL;
+  return deferred ? NULL : ox_graph_const_type(s->graph, s->node->in[input])->data;
 }
 
 static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
@@ -201,7 +201,7 @@ static void type_of_input(const ox_step *s, uint32_t i, ox_type *out) {
 static const ox_tensor *content_of(const ox_step *s, uint32_t i) {
   bool fixed = s->unit->fixed && s->unit->fixed[i];
   if (!fixed) return s->c.in[i];
-  return ox_made_of(s->graph, s->node->in[i]) ? NULL : ox_graph_const(s->graph, s->node->in[i]);
+  return ox_deferred_of(s->graph, s->node->in[i]) ? NULL : ox_graph_const(s->graph, s->node->in[i]);
 }
 
 static ox_status *ask(ox_step *s, ox_type *out, ox_arena *a) {

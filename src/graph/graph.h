@@ -43,8 +43,8 @@ typedef struct ox_graph_value {
   ox_type type;
   ox_id producer;        /* node id, or OX_NONE: input, initializer, outer value */
   uint32_t producer_slot;
-  const ox_tensor *init; /* constant content, or NULL; without data if it is |made|: see ox_graph_init */
-  struct ox_made *made;  /* a constant that is computed on demand (graph/made.h); else NULL */
+  const ox_tensor *init; /* constant content, or NULL; without data if it is |deferred|: see ox_graph_init */
+  struct ox_deferred *deferred;  /* a constant that is computed on demand (graph/deferred_const.h); else NULL */
   ox_use *uses;          /* by live nodes of this graph, in no order; bodies are in n_inner_uses */
   uint32_t n_uses, cap_uses;
   uint32_t n_inner_uses; /* stand-ins for this value in bodies */
@@ -159,7 +159,7 @@ struct ox_model {
   const char *path;      /* of its file; NULL: the model came from memory */
   ox_model_file *files;  /* mapped files that tensors borrow from */
   uint32_t n_files, cap_files;
-  struct ox_made_list *made; /* constants that are computed on demand: graph/made.h */
+  struct ox_deferred_list *deferred; /* constants that are computed on demand: graph/deferred_const.h */
 };
 
 /* ---- models ---- */

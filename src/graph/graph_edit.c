@@ -12,7 +12,7 @@ void ox_graph_drop_value(ox_graph *g, ox_id v) {
   assert(!ox_graph_use_count(g, v) && value->producer == OX_NONE && !value->is_input);
   ox_map_remove(&g->by_name, value->name);
   if (value->outer != OX_NONE) g->parent->values[value->outer].n_inner_uses--;
-  value->outer = OX_NONE, value->init = NULL, value->made = NULL, value->dead = true;
+  value->outer = OX_NONE, value->init = NULL, value->deferred = NULL, value->dead = true;
 }
 
 /* Gives |v| the name |name| (arena memory), which no value of |g| may have. */

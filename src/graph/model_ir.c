@@ -4,7 +4,7 @@
 
 #include "base/macros.h"
 #include "graph/graph.h"
-#include "graph/made.h"
+#include "graph/deferred_const.h"
 
 ox_status *ox_model_create(ox_alloc alloc, const ox_registry *registry, ox_model **out_model) {
   *out_model = NULL;
@@ -15,7 +15,7 @@ ox_status *ox_model_create(ox_alloc alloc, const ox_registry *registry, ox_model
   ox_map_init(&m->symbol_ids, alloc);
   ox_map_init(&m->interned, alloc);
   m->producer_name = m->producer_version = m->domain = m->doc = m->graph_doc = "";
-  ox_status *st = ox_made_init(m);
+  ox_status *st = ox_deferred_init(m);
   if (!st) st = ox_graph_create(m, NULL, "", &m->graph);
   if (st) {
     ox_model_destroy(m);
@@ -35,7 +35,7 @@ void ox_model_destroy(ox_model *m) {
     ox_delete(a, g->outputs, g->cap_outputs * sizeof *g->outputs);
     ox_map_deinit(&g->by_name);
   }
-  ox_made_deinit(m);
+  ox_deferred_deinit(m);
   for (uint32_t i = 0; i < m->n_files; i++) ox_file_map_release(m->files[i].map);
   ox_delete(a, m->files, m->cap_files * sizeof *m->files);
   ox_delete(a, m->symbols, m->cap_symbols * sizeof *m->symbols);

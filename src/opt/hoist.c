@@ -13,7 +13,7 @@
 #include "base/cksize.h"
 #include "base/macros.h"
 #include "graph/control.h"
-#include "graph/made.h"
+#include "graph/deferred_const.h"
 #include "graph/registry.h"
 #include "opt/opt.h"
 #include "opt/row_source.h"
@@ -35,7 +35,7 @@ static bool is_outside(const ox_loop_site *s, ox_id v) {
   if (v == OX_NONE) return false;
   const ox_graph_value *value = &s->b->values[v];
   if (value->outer != OX_NONE) return true;
-  if (value->init) return !value->is_input && !value->made;
+  if (value->init) return !value->is_input && !value->deferred;
   const ox_node *n = value->producer == OX_NONE ? NULL : ox_graph_node(s->b, value->producer);
   return n && ox_node_is(n, "Transpose") && s->b->values[n->in[0]].producer == OX_NONE && is_outside(s, n->in[0]);
 }
@@ -258,7 +258,7 @@ static bool has_row(const ox_loop_site *s, const ox_node *n, const ox_node *c, u
   const ox_tensor *k = ox_graph_const_type(s->b, n->in[1]);
   const ox_attr *axis = ox_node_attr(c, "axis");
   ox_row_source r;
-  if (!ox_node_is(c, "Concat") || c->n_in < 2 || !axis || !k || k->shape.rank != 2 || ox_made_of(s->b, n->in[1]))
+  if (!ox_node_is(c, "Concat") || c->n_in < 2 || !axis || !k || k->shape.rank != 2 || ox_deferred_of(s->b, n->in[1]))
     return false;
   for (uint32_t i = 0; i < c->n_in; i += c->n_in - 1) {
     const ox_shape *row = ox_shape_of_value(s->b, c->in[i]);

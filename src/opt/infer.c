@@ -6,7 +6,7 @@
 #include "base/macros.h"
 #include "graph/control.h"
 #include "graph/known.h"
-#include "graph/made.h"
+#include "graph/deferred_const.h"
 #include "graph/trail.h"
 #include "opt/opt.h"
 
@@ -145,7 +145,7 @@ static ox_status *gather_inputs(work *w, ox_graph *g, const ox_node *n, scope *s
     ox_id v = n->in[i];
     if (v == OX_NONE) continue;
     io->in[i] = &g->values[v].type;
-    io->in_data[i] = ox_made_of(g, v) ? NULL : ox_graph_const(g, v); /* no shape depends on large weights */
+    io->in_data[i] = ox_deferred_of(g, v) ? NULL : ox_graph_const(g, v); /* no shape depends on large weights */
     if (s) io->known[i] = known_of(w, s, v);
     if (!io->in_data[i] && io->known[i]) io->in_data[i] = ox_known_tensor(&w->scratch, io->known[i]);
   }

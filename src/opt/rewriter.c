@@ -121,9 +121,9 @@ static const ox_tensor *value_const_type(const ox_rewrite *rw, ox_id v) {
 }
 
 static const void *const_source(const ox_rewrite *rw, ox_id v, ox_make_fn make, const ox_tensor **out_from) {
-  const ox_made *made = ox_rewriter_value(rw, v) ? ox_made_of(rw->graph, v) : NULL;
-  *out_from = made && made->make == make ? made->from : NULL;
-  return *out_from ? made->arg : NULL;
+  const ox_deferred *deferred = ox_rewriter_value(rw, v) ? ox_deferred_of(rw->graph, v) : NULL;
+  *out_from = deferred && deferred->make == make ? deferred->from : NULL;
+  return *out_from ? deferred->arg : NULL;
 }
 
 static ox_id producer(const ox_rewrite *rw, ox_id v, uint32_t *out_slot) {

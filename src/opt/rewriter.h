@@ -3,7 +3,7 @@
 #ifndef OX_OPT_REWRITER_H
 #define OX_OPT_REWRITER_H
 
-#include "graph/made.h"
+#include "graph/deferred_const.h"
 #include "onyx/rule.h"
 #include "opt/match.h"
 #include "opt/naming.h"

@@ -120,7 +120,7 @@ ox_status *ox_rewriter_const_later(const ox_rewrite *rw, const char *hint, uint3
   const void *kept = ox_arena_copy(arena, arg, arg_bytes);
   const ox_tensor *source = ox_arena_copy(arena, from, sizeof *from);
   if (!kept || !source) return ox_oom();
-  return ox_made_add(rw->graph, hint, dtype, &s, source, make, kept, out_value);
+  return ox_deferred_add(rw->graph, hint, dtype, &s, source, make, kept, out_value);
 }
 
 ox_status *ox_rewriter_const_view(const ox_rewrite *rw, const char *hint, const ox_tensor *t, ox_id *out_value) {

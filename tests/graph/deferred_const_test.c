@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph/made_test.c - constants that are computed later: not before somebody wants the whole; for good, or until the
+ * graph/deferred_const_test.c - constants that are computed later: not before somebody wants the whole; for good, or until the
  * last reader closes; the same bytes again. */
 #include <string.h>
 
-#include "graph/made.h"
+#include "graph/deferred_const.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"
 
@@ -32,7 +32,7 @@ static const int five = 5;
 
 static ox_status *add(ox_model *m, int64_t size, ox_id *v) {
   ox_shape shape = ox_shape_of(1, &size);
-  return ox_made_add(m->graph, "w", OX_U8, &shape, source(), add_up, &five, v);
+  return ox_deferred_add(m->graph, "w", OX_U8, &shape, source(), add_up, &five, v);
 }
 
 static void test_computed_when_wanted(void **state) {
@@ -47,28 +47,28 @@ static void test_computed_when_wanted(void **state) {
     CHECK_OK(ox_model_create(counting_alloc_of(&count), NULL, &m));
     CHECK_OK(add(m, sizes[i], &v));
     CHECK_OK(ox_graph_add_const(m->graph, "other", source(), &other));
-    assert_null(ox_made_of(m->graph, other));
-    assert_null(ox_made_of(m->graph, OX_NONE));
+    assert_null(ox_deferred_of(m->graph, other));
+    assert_null(ox_deferred_of(m->graph, OX_NONE));
     const ox_tensor *type = ox_graph_const_type(m->graph, v);
     assert_int_equal(type->bytes, n);
     assert_int_equal(type->shape.dim[0], n);
-    ox_made *k = ox_made_of(m->graph, v);
+    ox_deferred *k = ox_deferred_of(m->graph, v);
     assert_int_equal(made, n < LEAST); /* a small one is an ordinary constant */
     assert_int_equal(k == NULL, n < LEAST);
     assert_int_equal(type->data == NULL, n >= LEAST);
     if (k) {
-      const ox_tensor *t = ox_made_open(m, k);
-      assert_ptr_equal(ox_made_open(m, k), t);
+      const ox_tensor *t = ox_deferred_open(m, k);
+      assert_ptr_equal(ox_deferred_open(m, k), t);
       check(t->data, n);
-      ox_made_close(m, k);
+      ox_deferred_close(m, k);
       check(t->data, n); /* one reader is left */
       assert_int_equal(made, 1);
-      ox_made_close(m, k);
+      ox_deferred_close(m, k);
 #if defined(__linux__)
       assert_int_equal(((unsigned char *)t->data)[4096], 0); /* its pages are gone */
-      check(ox_made_open(m, k)->data, n);
+      check(ox_deferred_open(m, k)->data, n);
       assert_int_equal(made, 2);
-      ox_made_close(m, k);
+      ox_deferred_close(m, k);
 #endif
     }
     made = 0;
@@ -76,7 +76,7 @@ static void test_computed_when_wanted(void **state) {
     check(ox_graph_init(m->graph, v)->data, n);
     assert_int_equal(made, n >= LEAST);
     if (k) { /* whoever asked may read it for good */
-      ox_made_open(m, k), ox_made_close(m, k);
+      ox_deferred_open(m, k), ox_deferred_close(m, k);
       check(ox_graph_const(m->graph, v)->data, n);
       assert_int_equal(made, 1);
     }
@@ -95,7 +95,7 @@ static void test_bodies_see_it(void **state) {
   CHECK_OK(add(m, LEAST, &v));
   CHECK_OK(ox_graph_create(m, m->graph, "body", &body));
   CHECK_OK(ox_graph_resolve(body, "w", false, &inner));
-  assert_ptr_equal(ox_made_of(body, inner), ox_made_of(m->graph, v));
+  assert_ptr_equal(ox_deferred_of(body, inner), ox_deferred_of(m->graph, v));
   check(ox_graph_const(body, inner)->data, LEAST);
   ox_model_destroy(m);
   assert_int_equal(count.live, 0);
