@@ -19,7 +19,7 @@ struct ox_file_map {
   size_t bytes;
   ox_file_maps *maps; /* that this is one of, or NULL */
   ox_file_map *next;
-  dev_t device; /* which file it is: while it is mapped its inode is nobody else's */
+  dev_t device; /* which file it is: while it is mapped no other file has its inode */
   ino_t inode;
 };
 
@@ -136,7 +136,7 @@ ox_file_map *ox_file_map_retain(ox_file_map *m) {
   return m;
 }
 
-/* The last count of a shared map goes under the lock, so that nobody finds it meanwhile. */
+/* The last count of a shared map goes under the lock, so that no thread finds it meanwhile. */
 void ox_file_map_release(ox_file_map *m) {
   ox_file_maps *maps = m ? m->maps : NULL;
   if (!m) return;

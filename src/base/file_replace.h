@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/file_replace.h - writes a file beside its target and renames it over that at the end. Who opens the target sees
- * the old content or the new one, and the target may be a file that is mapped, such as the model that is written. */
+ * base/file_replace.h - writes a file beside its target and renames it over that at the end. A reader of the target
+ * sees the old content or the new one, and the target may be a file that is mapped, such as the model that is written.
+ */
 #ifndef OX_BASE_FILE_REPLACE_H
 #define OX_BASE_FILE_REPLACE_H
 

@@ -28,7 +28,7 @@ static void drop(ox_quota *q) {
   ox_delete(q->under, q, sizeof *q);
 }
 
-/* The counts order nothing: whoever is told of a block gets it from who allocated it. */
+/* The counts order nothing: a thread learns of a block from the thread that allocated it. */
 static bool take(ox_quota *q, size_t bytes) {
   size_t held = atomic_load_explicit(&q->held, memory_order_relaxed);
   do {

@@ -27,7 +27,7 @@ typedef struct ox_tune_entry {
 
 struct ox_tune {
   ox_tune_opts opts;
-  pthread_mutex_t lock, measuring; /* of the entries; of whoever measures */
+  pthread_mutex_t lock, measuring; /* of the entries; of the thread that measures */
   ox_arena arena;
   ox_map by_task;
   ox_tune_entry *entries;

@@ -3,7 +3,7 @@
  * ways to do it. Kept in memory, read from a file and written to it (docs/tuning.md).
  *
  * A table lives as long as the provider that has it and is asked by any thread. What it answers for a task never
- * changes while it lives, so that whoever asks twice gets the same bits. A file comes from outside: it can only make an
+ * changes while it lives, so that asking twice gives the same bits. A file comes from outside: it can only make an
  * engine slow, since a name counts only where that way serves the task anyway.
  *
  *   onyx tune 1

@@ -22,7 +22,7 @@ typedef enum ox_watch_end { OX_WATCH_GOES_ON, OX_WATCH_CANCELLED, OX_WATCH_LATE 
  * nothing to watch. */
 ox_watch *ox_watch_start(ox_watch *w, const volatile int *cancel, int64_t timeout_ms);
 /* Checks flag and clock, which costs about 30 ns. NULL: false. Work that stops on true may leave its results
- * unfinished: whoever started it asks for the status. */
+ * unfinished: its caller asks for the status. */
 bool ox_watch_stopped(ox_watch *w);
 /* CANCELLED if a check has found an end; does not check itself. |w| NULL: OK. */
 OX_NODISCARD ox_status *ox_watch_status(const ox_watch *w);

@@ -100,7 +100,7 @@ static void compare_outputs(const contest *t, contender *c) {
   }
 }
 
-/* Of "auto" it is whoever was chosen. */
+/* Of "auto" it is the provider that was chosen. */
 static bool is_it(const char *provider, const char *owner) {
   bool cpu = strcmp(owner, "cpu") == 0 || strcmp(owner, "host") == 0;
   return strcmp(provider, "auto") == 0 ? !cpu : strcmp(owner, provider) == 0;

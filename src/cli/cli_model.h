@@ -6,7 +6,7 @@
 #include "inputs.h"
 #include "providers.h"
 
-/* Options of whoever makes a session. */
+/* Options of commands that make a session. */
 typedef struct cli_session_args {
   long long threads, level, max_memory; /* in MiB */
   bool level_given;

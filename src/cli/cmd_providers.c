@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/cmd_providers.c - onyx providers: who can run nodes here, and why others cannot. */
+ * cli/cmd_providers.c - onyx providers: which ones can run nodes here, and why others cannot. */
 #include <string.h>
 
 #include "providers.h"

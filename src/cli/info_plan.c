@@ -66,7 +66,7 @@ static widths measure(const ox_session *s) {
   return w;
 }
 
-/* Its name, its program, what it was made of, who declined it. */
+/* Its name, its program, what it was made of, which providers declined it. */
 static void print_node(const ox_placement *p, int width) {
   const char *before = "  ";
   bool notes = *p->part || p->n_from || p->n_refusals;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/info_plan.h - what onyx info --plan tells: who runs each node, and why nobody else. */
+ * cli/info_plan.h - what onyx info --plan tells: which provider runs each node, and why the others do not. */
 #ifndef OX_CLI_INFO_PLAN_H
 #define OX_CLI_INFO_PLAN_H
 

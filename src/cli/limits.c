@@ -26,7 +26,7 @@ static double now_ms(void) {
 }
 
 /* What goes through an empty asm may be any number to the compiler, so that it can neither fold equal accumulators into
- * one nor drop what nobody reads. */
+ * one nor drop what is not read. */
 #define EACH(statement) _Pragma("GCC unroll 12") for (int j = 0; j < ACCUMULATORS; j++) statement
 #define HIDE(constraint, x) __asm__ volatile("" : "+" constraint(x))
 
@@ -137,7 +137,7 @@ typedef struct {
   pthread_t thread;
 } attempt;
 
-/* The best of many short stretches: a limit is what is possible when nobody disturbs. */
+/* The best of many short stretches: a limit is what is possible when nothing else runs. */
 static void *try_for_a_while(void *arg) {
   attempt *a = arg;
   double begin = now_ms();

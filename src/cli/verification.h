@@ -15,7 +15,7 @@ typedef struct cli_values {
 /* An output of the model's session. */
 typedef struct cli_output {
   const char *name;
-  size_t at, node; /* its index; that of who makes it (ox_session_output_node) */
+  size_t at, node; /* its index; that of the node that makes it (ox_session_output_node) */
 } cli_output;
 
 /* What a comparison found. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/crew.h - who runs the tiles of steps. */
+ * exec/crew.h - the threads that run the tiles of steps. */
 #ifndef OX_EXEC_CREW_H
 #define OX_EXEC_CREW_H
 
@@ -7,12 +7,12 @@
 #include "exec/profile.h"
 #include "onyx/task.h"
 
-/* Who runs the tiles of a step, and what stops it. */
+/* The threads that run the tiles of a step, what stops them, and what is noted of them. */
 typedef struct ox_step_crew {
   ox_pool *pool; /* NULL: the calling thread alone */
   uint32_t max_threads;
   ox_watch *watch;     /* NULL: it is never stopped */
-  ox_profile *profile; /* for events of kernels and programs; NULL: nobody profiles */
+  ox_profile *profile; /* for events of kernels and programs; NULL: none is taken */
   struct ox_passing *passing; /* exec/pack.h; NULL: what a run packs is kept */
 } ox_step_crew;
 

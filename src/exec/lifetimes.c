@@ -25,7 +25,7 @@ static bool in_stream_order(const ox_context *c, const ox_step *s, ox_id v) {
 }
 
 /* A step with a stream may still read and write other memory when the next steps run: the host's, or a device's that
- * the host can reach. What nobody waits for is left alone until the run waits for the stream. */
+ * the host can reach. What no step waits for is left alone until the run waits for the stream. */
 static void keep_for_stream(ox_context *c, const ox_step *s) {
   const ox_node *n = s->node;
   if (!s->c.stream || s->unit->kind == OX_UNIT_VIEW) return;
@@ -41,7 +41,7 @@ static void find_last_reads(ox_context *c) {
   for (uint32_t i = 0; i < c->n_steps; i++) {
     const ox_unit *u = c->steps[i].unit;
     const ox_node *n = ox_graph_node(g, u->node);
-    for (uint32_t k = 0; k < n->n_out; k++) read_at(c, n->out[k], i); /* a value nobody reads lives for its own step */
+    for (uint32_t k = 0; k < n->n_out; k++) read_at(c, n->out[k], i); /* one that is never read lives for its step */
     for (uint32_t k = 0; k < n->n_in; k++) read_at(c, n->in[k], i);
     for (uint32_t k = 0; k < u->n_captured; k++) read_at(c, u->captured[k], i);
     keep_for_stream(c, &c->steps[i]);
@@ -71,8 +71,8 @@ static ox_id input_in(const ox_context *c, const ox_node *n, ox_id root) {
   return OX_NONE;
 }
 
-/* |v| has one reader, and so has every other value in its storage: each is read by who makes the next. In a stretch to
- * be the last in the list is not enough. */
+/* |v| has one reader, and so has every other value in its storage: each is read by the step that makes the next. In a
+ * stretch to be the last in the list is not enough. */
 static bool has_one_reader(const ox_context *c, ox_id v) {
   const ox_graph *g = c->plan->graph;
   ox_id root = c->slots[v].root;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * exec/pack.c - see pack.h. Claims go through the form (plan/packs.h), so threads of this crew and those of other runs
- * never pack a unit twice. A unit never waits for anything, so whoever waits for units of others waits for threads that
- * are at work. */
+ * never pack a unit twice. A unit never waits for anything, so a thread that waits for units of others waits for
+ * threads that are at work. */
 #include "exec/pack.h"
 
 #include <string.h>
@@ -90,13 +90,13 @@ static ox_status *pack_all(packing *k) {
   while (!ox_packed_ready(k->form)) {
     OX_TRY(ox_watch_check(crew->watch));
     if (ox_packed_wait(k->packs, k->form)) break;
-    /* who had claimed it before may have been stopped */
+    /* the run that had claimed it may have been stopped */
     OX_TRY(pack_units(k, 0, k->form->n_units, 0));
   }
   return NULL;
 }
 
-/* Nobody else reads the constants now, so their pages may go. */
+/* Nothing else reads the constants now, so their pages may go. */
 static ox_status *pack_once(packing *k) {
   ox_status *st = pack_all(k);
   give_back_pages(k);
@@ -287,7 +287,7 @@ static bool grows(const packing *k) {
   return k->form->bytes > bytes + bytes / 2;
 }
 
-/* As a form of its own that nobody else knows. */
+/* As a form of its own, which no other step finds. */
 static ox_status *pack_passing(packing *k, char *to) {
   ox_packed *stays = k->form, passes = {.bytes = stays->bytes, .data = to, .n_units = stays->n_units, .touched = true};
   k->keeps = grows(k), k->form = &passes;

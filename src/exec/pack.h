@@ -7,7 +7,7 @@
 #include "exec/crew.h"
 #include "plan/unit.h"
 
-/* Whose constants, and who packs. */
+/* The step whose constants are packed, and the threads that pack. */
 typedef struct ox_pack_site {
   const ox_graph *graph;
   const ox_unit *unit;

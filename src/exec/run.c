@@ -112,7 +112,7 @@ static void record(ox_context *c, const ox_step *s, int64_t start) {
 
 /* ---- a whole run ---- */
 
-/* Dynamic buffers that nobody reads any more. */
+/* Dynamic buffers that no later step reads. */
 static void give_back(ox_context *c, const ox_step *s) {
   for (uint32_t k = 0; k < s->n_frees; k++) {
     const ox_slot *slot = &c->slots[s->frees[k]];

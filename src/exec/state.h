@@ -45,7 +45,7 @@ typedef struct ox_run_env {
   ox_pool *pool;
   uint32_t max_threads;        /* of the pool that a run may use, at least 1: also the number of scratch areas */
   ox_run_memory *run_memory;   /* reset when the next top-level run starts */
-  ox_watch *watch;             /* NULL: nobody stops it */
+  ox_watch *watch;             /* NULL: it is never stopped */
   size_t max_workspace;        /* the limit of the workspace of a context that is made; 0: none */
   ox_workspace *workspace;     /* of the top-level context; NULL while that is being made */
   ox_profile *profile;         /* NULL: off */
@@ -92,7 +92,7 @@ struct ox_context {
   struct ox_placed *placed; /* exec/placed.h, of the run under way; NULL: all is on the host */
   ox_status *sink_status;   /* why it gave the step under way no memory */
   ox_stretches *stretches; /* NULL: none */
-  bool in_stretch;   /* steps run on several threads: what they share is for who has the lock */
+  bool in_stretch;   /* steps run on several threads: |lock| guards what they share */
   pthread_mutex_t lock;
 };
 

@@ -76,7 +76,7 @@ static ox_status *pack_now(const ox_kernel_ctx *c, void *later, const void **out
   return ox_pack_reserved(&at, later, out_data);
 }
 
-/* Who knows shapes in the run only is prepared in each: nothing is put off there. */
+/* A step whose shapes only the run knows is prepared in each run: nothing is put off there. */
 static ox_status *pack_for_runs(ox_kernel_ctx *c, const ox_pack *p, const void *const **out_place) {
   ox_step *s = c->frame->step;
   const ox_pack_site at = site_of(s);

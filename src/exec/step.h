@@ -38,10 +38,10 @@ struct ox_step {
   ox_mode mode;
   ox_kernel_ctx c;        /* inputs and outputs, also of programs, copies, views, control */
   ox_frame frame;
-  ox_arena *prep;         /* ox_ctx_alloc: of who prepares it but once, or |own|, reset when it is prepared again */
+  ox_arena *prep;         /* ox_ctx_alloc: the context's, or |own|, reset when the step is prepared again */
   ox_arena own;
   struct ox_late *late;   /* exec/pack.h: what its runs are to pack, in |prep| */
-  bool shaped;            /* DYNAMIC: who reads output 0 was prepared for its shape */
+  bool shaped;            /* DYNAMIC: the readers of output 0 were prepared for its shape */
   ox_arena infer;         /* what inference makes in a run; reset by the next one */
   const ox_type **types;  /* per input, pointing into type_values */
   ox_type *type_values;   /* n_in + n_out */

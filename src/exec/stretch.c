@@ -201,7 +201,7 @@ static ox_status *run_step(void *payload, uint32_t unit) {
   return ox_context_note(c, s->unit, st);
 }
 
-/* |node_of|: per value, the node that makes it, if one of this stretch does; a view is made by whoever makes its input.
+/* |node_of|: per value, the node that makes it, if one of this stretch does; a view is made where its input is.
  */
 static ox_status *link_step(ox_stretch *t, ox_step *s, uint32_t *node_of, uint32_t *parents) {
   const ox_node *n = s->node;

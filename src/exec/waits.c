@@ -51,7 +51,7 @@ ox_status *ox_context_add_waits(ox_context *c) {
     ox_step *s = &c->steps[i];
     const ox_node *n = s->node;
     uint32_t n_reads = n->n_in + s->unit->n_captured;
-    bool view = s->unit->kind == OX_UNIT_VIEW; /* who reads a view waits for what lies behind it */
+    bool view = s->unit->kind == OX_UNIT_VIEW; /* a reader of a view waits for the value behind it */
     if (s->mode == OX_MODE_DONE || s->mode == OX_MODE_VIEW) continue;
     s->waits = OX_ARENA_ARRAY(&c->arena, ox_step *, n_reads);
     if (!s->waits) return ox_oom();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph/control.h - operators with bodies (ox_schema.control): what they do with them, in terms of a few services of
- * whoever runs them. If, Loop, Scan and their like are in src/ops; exec/bodies.c is the host. */
+ * what runs them. If, Loop, Scan and their like are in src/ops; exec/bodies.c is the host. */
 #ifndef OX_GRAPH_CONTROL_H
 #define OX_GRAPH_CONTROL_H
 

@@ -64,7 +64,7 @@ static ox_status *move_inner_uses(ox_graph *g, ox_id from, ox_id to) {
   return NULL;
 }
 
-/* The name of an output, and with it what was declared: who reads it as an optional goes on to do so. */
+/* The name of an output, and with it what was declared: a caller that reads it as an optional goes on to do so. */
 static bool can_take_name(const ox_graph_value *v, const ox_graph_value *output) {
   return !v->is_input && !v->init && !v->is_output && v->outer == OX_NONE && v->type.optional == output->type.optional;
 }

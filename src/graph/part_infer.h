@@ -6,7 +6,7 @@
 #include "graph/registry.h"
 
 /* |in|: per input of |part|, |in_data|: its content where that is known (NULL entry: not). |out|: per output; unknown
- * where operators do not say, or nobody knows them. |out_data|: the contents of outputs that follow (NULL entry: it
+ * where operators do not say, or are unknown. |out_data|: the contents of outputs that follow (NULL entry: it
  * does not), or NULL. |part|'s nodes are in topological order. Everything lives in |arena|. Errors: those of the
  * operators, naming the node. */
 OX_NODISCARD ox_status *ox_part_infer(const ox_graph *part, const ox_type *const *in, const ox_tensor *const *in_data,

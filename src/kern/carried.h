@@ -12,7 +12,7 @@ enum { OX_CARRIED_WORKERS = 64 /* further ones carry nothing */ };
 
 typedef struct ox_carried {
   struct {
-    atomic_uintptr_t scratch; /* whose entry this is; 0: nobody's */
+    atomic_uintptr_t scratch; /* the thread whose entry this is; 0: it is free */
     int64_t what;
   } of[OX_CARRIED_WORKERS];
 } ox_carried;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/variants.h - one constant per instruction set (functions, tile sizes), and who picks the best of them. They are
+ * kern/variants.h - one constant per instruction set (functions, tile sizes), and what picks the best of them. They are
  * called <stem><suffix>; the instruction sets and their order stand here only. */
 #ifndef OX_KERN_VARIANTS_H
 #define OX_KERN_VARIANTS_H

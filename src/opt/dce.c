@@ -18,7 +18,7 @@ typedef struct todo {
   uint32_t n, cap;
   const ox_assignment *only; /* NULL: all nodes */
   uint16_t owner;            /* OX_NO_OWNER: all nodes */
-  ox_origin *origin;         /* NULL: nobody wants to know */
+  ox_origin *origin;         /* NULL: not tracked */
 } todo;
 
 static bool removable(const todo *t, const ox_graph *g, const ox_node *n) {

@@ -23,7 +23,7 @@ enum {
   LEAST_WEIGHTS = 1024,
   MOST_ROWS = 3,                /* in an iteration: of more at a time a product reads no weights in vain */
   MOST_IN_VAIN = 4 * MOST_ROWS, /* times as many rows as there are iterations */
-  MOST_WIDER = 16               /* times what is there instead of the rows, where nobody knows how many there are */
+  MOST_WIDER = 16               /* times what is there instead of the rows, where their number is unknown */
 };
 #define MOST_BYTES ((size_t)256 << 20) /* of all rows */
 #define FEW_BYTES ((size_t)16 << 20)   /* however much wider they are; and at most of what is made at load */
@@ -199,7 +199,7 @@ static ox_status *ahead(const ox_loop_site *s, const ox_node *n, ox_id all, ox_i
   return add(s->g, n->op, n, in, n->n_in, out);
 }
 
-/* What the operator hands in is |all|'s row in the place of the other one, which nobody else reads. */
+/* What the operator hands in is |all|'s row in the place of the other one, which has no other readers. */
 static ox_status *hand_in(const ox_loop_site *s, const ox_row_source *r, ox_id all, ox_id *out) {
   uint32_t from = 0;
   int64_t axis;

@@ -27,7 +27,7 @@ typedef struct work {
 
 /* One node's view. */
 typedef struct node_io {
-  const ox_schema *schema; /* NULL: nobody knows the operator */
+  const ox_schema *schema; /* NULL: the operator is unknown */
   void *attrs;
   const ox_type **in;
   const ox_tensor **in_data;
@@ -91,7 +91,7 @@ static ox_status *contradiction(const work *w, const ox_graph_value *v, const ox
   return NULL;
 }
 
-/* Dimensions that nobody knows become symbols, so that what is computed from the value can be known to have the same.
+/* Unknown dimensions become symbols, so that what is computed from the value can be known to have the same.
  * Not those in bodies: what a body computes in one iteration may differ in the next. */
 static ox_status *name_dims(ox_graph *g, ox_type *t) {
   if (g->parent || t->kind != OX_TENSOR) return NULL;
@@ -115,7 +115,7 @@ static ox_status *settle(const work *w, ox_graph *g, ox_id id, ox_type t) {
   if (t.dtype && v->type.dtype && t.dtype != v->type.dtype) OX_TRY(other_dtype(w, v, &t));
   if (!t.dtype) t.dtype = v->type.dtype;
   if (!t.elem) t.elem = v->type.elem;
-  if (v->is_output) t.optional = v->type.optional; /* as the caller was promised, who reads and writes it as such */
+  if (v->is_output) t.optional = v->type.optional; /* as the caller was promised */
   if (!merge_shape(&t.shape, &v->type.shape, v->is_output)) OX_TRY(contradiction(w, v, &t));
   v->type = t;
   return name_dims(g, &v->type);

@@ -23,7 +23,7 @@ typedef struct ox_rule_list {
   size_t n;
 } ox_rule_list;
 
-/* Who owns nodes: entry i is owner 1 + i of ox_node.assigned. */
+/* An owner of nodes: entry i is owner 1 + i of ox_node.assigned. */
 typedef struct ox_opt_owner {
   const char *name;
   /* Whether the provider has |op| for |dtype|; NULL: every operator with a schema. */

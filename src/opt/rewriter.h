@@ -10,7 +10,7 @@
 #include "opt/opt.h"
 #include "opt/origin.h"
 
-/* |rw| is what rules see. Whoever applies rules sets |assigned| to the root's assignment: nodes of another one are
+/* |rw| is what rules see. The driver sets |assigned| to the root's assignment: nodes of another one are
  * invisible. */
 typedef struct ox_rewriter {
   ox_rewrite rw;

@@ -8,7 +8,7 @@
 
 #include "opt/steady.h"
 
-enum { OX_MOST_VIEWS = 3 }; /* between the row and who works on it */
+enum { OX_MOST_VIEWS = 3 }; /* between the row and the node that works on it */
 
 /* A node with a body that iterates. */
 typedef struct ox_loop_site {

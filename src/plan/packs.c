@@ -59,7 +59,7 @@ ox_status *ox_packs_find(ox_packs *p, ox_alloc alloc, const ox_pack *want, ox_pa
 }
 
 void ox_packed_touch(ox_packs *p, ox_packed *f) {
-  pthread_mutex_lock(&p->lock); /* so that nobody writes there before the end of it */
+  pthread_mutex_lock(&p->lock); /* so that nothing is written there before the end of it */
   if (!f->touched && p->room) ox_pack_room_touch(p->room, f->data, f->bytes);
   if (!f->touched && !p->room) ox_huge_pages_touch(f->data, f->bytes);
   f->touched = true;

@@ -155,7 +155,7 @@ static ox_status *ask(ox_graph *g, const ox_provider *p, uint16_t owner) {
   return NULL;
 }
 
-/* Whoever owns a node owns all nodes of its bodies. */
+/* The owner of a node owns all nodes of its bodies. */
 static void assign_below(const ox_node *n) {
   ox_graph *b;
   for (uint32_t k = 0; (b = ox_node_body(n, k)); k++)

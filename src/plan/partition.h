@@ -7,8 +7,8 @@
 #include "plan/provider.h"
 
 /* Asks each provider about the nodes that those before it left, in the main graph and in every body, and assigns what
- * it claims. Views and operators with bodies that nobody claims go to the host. Errors: those of the providers;
- * NOT_IMPLEMENTED listing every operator that nobody takes, with counts. */
+ * it claims. Views and operators with bodies that no provider claims go to the host. Errors: those of the providers;
+ * NOT_IMPLEMENTED listing every operator that no provider takes, with counts. */
 OX_NODISCARD ox_status *ox_partition(ox_model *m, ox_provider *providers, size_t n);
 
 /* Turns the nodes that are claimed as parts into as few nodes with bodies (graph/extract.h) as go without cycles. */

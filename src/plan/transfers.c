@@ -76,7 +76,7 @@ ox_status *ox_transfer_memory(const ox_graph *g, ox_id id, int output, uint32_t 
     *out_memory = output || !slot ? g->values[node->out[0]].memory : 0;
     return NULL;
   }
-  if (!output && !p && has_trait(g, node, OX_SHAPE_ONLY)) { /* nobody reads the bytes */
+  if (!output && !p && has_trait(g, node, OX_SHAPE_ONLY)) { /* its bytes are not read */
     *out_memory = g->values[node->in[slot]].memory;
     return NULL;
   }
@@ -290,7 +290,7 @@ static ox_status *settle_branches(work *w, ox_id id) {
   return NULL;
 }
 
-/* Where each node leaves its outputs, in topological order: a view's lies where its input does, whoever owns it. */
+/* Where each node leaves its outputs, in topological order: a view's lies where its input does, whatever its owner. */
 static ox_status *place_outputs(work *w) {
   ox_graph *g = w->g;
   ox_id *order = NULL;

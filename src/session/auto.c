@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/auto.c - see auto.h: who is tried, what is remembered, what it comes to. */
+ * session/auto.c - see auto.h: which providers are tried, what is remembered, which one is chosen. */
 #include "session/auto.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static const char auto_name[] = "auto";
  */
 static const double worth = 0.97;
 
-/* ---- who is tried ---- */
+/* ---- which are tried ---- */
 
 /* The name that tables have. */
 static const char *own_name(const char *any, ox_provider_info *row) {

@@ -20,7 +20,7 @@ bool ox_session_may_fall_back(const ox_session *s, const ox_status *st) {
   return s->fall_back && s->n_providers > 1 && ox_may_be_the_providers(st);
 }
 
-/* Acquire pairs with the release below: who sees the session sees all of it. */
+/* Acquire pairs with the release below: a thread that sees the session sees all of it. */
 ox_status *ox_session_backup(ox_session *s, ox_session **out_session) {
   ox_status *st = NULL;
   *out_session = atomic_load_explicit(&s->backup, memory_order_acquire);

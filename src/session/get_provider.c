@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/get_provider.c - providers by name: loaded when somebody first asks, and tried whether they work here. */
+ * session/get_provider.c - providers by name: loaded when first asked for; whether they work here is tried. */
 #include <stdio.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ static ox_status *create_one(ox_env *env, const ox_ep_api *api, char *out_place,
 
 ox_status *ox_env_check_provider(ox_env *env, const char *name) {
   const ox_ep_api *api;
-  if (name && strcmp(name, "auto") == 0) return NULL; /* whoever is here (session/auto.h) */
+  if (name && strcmp(name, "auto") == 0) return NULL; /* whichever is here (session/auto.h) */
   OX_TRY(ox_env_get_provider(env, name, &api));
   size_t i = (size_t)(api - env->providers);
   pthread_mutex_lock(&env->loading);

@@ -165,7 +165,7 @@ ox_status *ox_session_load_on_cpu(ox_session *s, ox_session **out_session) {
   return st;
 }
 
-/* Acquire pairs with the release below: who sees the sibling sees all of it. */
+/* Acquire pairs with the release below: a thread that sees the sibling sees all of it. */
 ox_status *ox_session_sibling(ox_session *s, ox_session **out_session) {
   ox_status *st = NULL;
   *out_session = atomic_load_explicit(&s->sibling, memory_order_acquire);

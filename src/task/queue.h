@@ -53,7 +53,7 @@ typedef struct ox_claim {
 
 /* The calling thread's queue. */
 uint32_t ox_queue_own(const ox_pool *pool);
-/* Appends a chain of ready tasks (linked by next) to queue |own| or a later one, and wakes who can run them. */
+/* Appends a chain of ready tasks (linked by next) to queue |own| or a later one, and wakes workers for them. */
 void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, uint32_t n_tasks, uint32_t n_units);
 /* Appends a call; |bytes| of payload (OX_CALL_BYTES or fewer) are copied, 0: only pointed to. False on out of memory.
  */

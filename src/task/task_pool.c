@@ -81,7 +81,7 @@ static void set_size(ox_pool *pool, uint32_t n) {
   atomic_store_explicit(&pool->mixed, fast && n > fast, memory_order_relaxed);
 }
 
-/* Release: pairs with the acquire of those who look at workers while the pool grows (stats.c). */
+/* Release: pairs with the acquire of readers that look at workers while the pool grows (stats.c). */
 static ox_worker *make_worker(ox_pool *pool, uint32_t index) {
   ox_worker *w = pool->workers[index] = new_lines(worker_bytes(pool));
   if (w) atomic_store_explicit(&pool->n_made, index, memory_order_release);

@@ -200,7 +200,7 @@ static void arg_column(const float *x, size_t n, size_t rows, size_t pitch, int 
   for (; i < n; i += VF32_LANES) arg_vectors(x + i, rows, pitch, smallest, last, where + i, 1, vf32_lanes_at(i, n));
 }
 
-/* Without a branch: nobody can foretell it. */
+/* Without a branch, which no processor could predict. */
 OX_INLINE int beats(float v, float best, int smallest, int last) {
   int nan = v != v, best_nan = best != best, beyond = smallest ? v < best : v > best;
   return beyond | (nan & !best_nan) | (last & ((v == best) | (nan & best_nan)));

@@ -71,7 +71,7 @@ static void make_scaled(const ox_tensor *w, const void *arg, int64_t first, int6
 }
 
 /* What the weights of |conv| are to be made from, and what scales them already; NULL: nothing. Scales meet, so that
- * nobody computes all weights in between. */
+ * the weights in between are never computed. */
 static const scaling *scaled_before(const ox_rewrite *g, ox_id conv, const ox_tensor **out_from) {
   int asks = g->api->struct_size >= offsetof(ox_graph_api, const_source) + sizeof g->api->const_source;
   const scaling *k = asks ? g->api->const_source(g, ox_in(g, conv, W), make_scaled, out_from) : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opt/rules/reshape_known.c - Reshape to a computed shape that inference has seen through (Shape, Gather, Concat ...)
  * => a constant: numbers, 0 for a dimension that stays where it is, -1 if there is no more than one that is not a
- * number. What computed it then serves nobody, and a provider that runs Reshape with constants alone keeps it. */
+ * number. What computed it is then unused, and a provider that runs Reshape with constants alone keeps it. */
 #include "base/status.h"
 #include "onyx/rewrite.h"
 

@@ -35,8 +35,8 @@ OX_PARK_BACKEND(wasm); /* with the threads feature */
 static inline void ox_park_wait(atomic_uint *word, unsigned expected) { OX_PARK(wait)(word, expected); }
 static inline void ox_park_wake(atomic_uint *word, int all) { OX_PARK(wake)(word, all); }
 
-/* The top bit of a count on which a thread sleeps until the rest is 0. Whoever brings it to OX_PARK_WAITING wakes it.
- */
+/* The top bit of a count on which a thread sleeps until the rest is 0. The thread that brings it to
+ * OX_PARK_WAITING wakes it. */
 #define OX_PARK_WAITING 0x80000000u
 
 /* Sleeps until |count| is 0 but for OX_PARK_WAITING, which it may leave set. One thread at a time. */

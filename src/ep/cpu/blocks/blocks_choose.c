@@ -54,7 +54,7 @@ bool ox_blocks_to_last(const ox_rewrite *g, ox_id node) {
   return x->rank >= 3 && whole_blocks(g, x->dim[1]) && moves_axis(g, node, x->rank, 1, x->rank - 1);
 }
 
-/* Whoever turns |v| between channels last and first does so with blocks instead. */
+/* Nodes that turn |v| between channels last and first do so with blocks instead. */
 static bool turns_anyway(const ox_rewrite *g, ox_id v) {
   ox_id producer = ox_producer(g, v);
   if (ox_uses(g, v) != 1 || ox_is_output(g, v)) return false;
@@ -120,7 +120,7 @@ static void push_around(chooser *c, ox_id v) {
   for (uint32_t i = 0; i < g->api->user_count(g, v); i++) push(c, g->api->user(g, v, i, NULL));
 }
 
-/* Whether anything changed for somebody else: the first use outside, the last or last but one in blocks. */
+/* Whether anything changed for another node: the first use outside, the last or last but one in blocks. */
 static bool matters(const value_state *v) { return v->outside <= 1 || v->in_blocks <= 1; }
 
 static void fall_back(chooser *c, ox_id node) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ep/cpu/blocks/blocks_edit.c - rewrites the chosen nodes, producers first: each reads its operands in blocks and makes
- * fresh values in blocks. The values that the model knows come from FromBlocks, where somebody still reads them. */
+ * fresh values in blocks. The values that the model knows come from FromBlocks, where they are still read. */
 #include "base/status.h"
 #include "ep/cpu/blocks/blocks_pass.h"
 

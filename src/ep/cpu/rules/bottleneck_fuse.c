@@ -32,7 +32,7 @@ static int is_pointwise(const ox_rewrite *g, ox_id node) {
          all_are(g, node, "strides", 1) && all_are(g, node, "pads", 0);
 }
 
-/* The part that makes |v|, if nobody else reads it. */
+/* The part that makes |v|, if |v| has one reader. */
 static ox_id part_of(const ox_rewrite *g, ox_id v, int (*is)(const ox_rewrite *, ox_id)) {
   ox_id node = ox_uses(g, v) == 1 ? ox_producer(g, v) : OX_NONE;
   return node != OX_NONE && is(g, node) ? node : OX_NONE;

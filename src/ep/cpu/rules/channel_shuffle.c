@@ -48,7 +48,7 @@ typedef struct inner {
   uint32_t slot; /* that it feeds */
 } inner;
 
-/* An operand that nobody else reads comes from another one. */
+/* An operand without other readers comes from another one. */
 static int channels_guard(const ox_rewrite *g, ox_match *m) {
   inner *in = OX_CAPTURE(m, inner);
   uint32_t n = ox_n_in(g, m->node[0]);

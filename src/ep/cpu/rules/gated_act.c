@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ep/cpu/rules/gated_act.c - x times a gate of x, written as many little operators: GELU by erf and by tanh, SiLU,
  * HardSwish. Exporters order and associate the products as they like, so a product is flattened into its factors first:
- * a tree of Mul (and Div by constants) that nobody else reads. Each removes three nodes or more, SiLU one. */
+ * a tree of Mul (and Div by constants) without other readers. Each removes three nodes or more, SiLU one. */
 #include "base/status.h"
 #include "graph/dtype.h"
 #include "onyx/rewrite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ep/cpu/rules/widen_half.c - a model of float16 is computed in float32: no CPU here has the arithmetic, and kernels,
  * fusions and layouts are best for float32. One pass walks the graph: a node gets float32 in the place of float16, and
- * a Cast where somebody still wants the value that the model knows. Between such nodes nothing is rounded. Casts of the
+ * a Cast where the value that the model knows is still read. Between such nodes nothing is rounded. Casts of the
  * model itself stay, as rounding was asked for there. */
 #include "base/status.h"
 #include "ep/cpu/linear.h"
