@@ -59,7 +59,7 @@ fuzz: deps
 	@cmake --build $(BUILD)-fuzz --target fuzzers -j $(JOBS)
 	@sh tools/run_fuzz.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
 
-# Models that lie, under AddressSanitizer and UBSan (docs/testing.md).
+# Models with false declarations, under AddressSanitizer and UBSan (docs/testing.md).
 HOSTILE_FLAGS ?= --seconds 600
 hostile: deps-test
 	@$(CONFIGURE) -B $(BUILD)-asan -DONYX_TESTS=ON -DONYX_SANITIZE=address,undefined >/dev/null

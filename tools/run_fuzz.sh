@@ -7,7 +7,7 @@ for fuzzer in "$build"/bin/fuzz/*; do
   corpus=$build/corpus/$name
   mkdir -p "$corpus"
   case $name in
-    *text*|*lies*) ;;
+    *text*|*mutation*) ;;
     *) cp examples/digits/digits.onnx "$corpus/" 2>/dev/null
        for model in "${SHARED:-../shared}"/onnx-tests/simple/*/model.onnx; do
          [ -f "$model" ] && cp "$model" "$corpus/$(basename "$(dirname "$model")").onnx"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hostile/campaign.c - models of one node that lie about something, each loaded and run: whatever comes back is fine
+ * hostile/campaign.c - models of one node with something wrong about it, each loaded and run: any answer is fine
  * but a crash, a sanitizer's report, a leak, or no answer in time.
  *
  *   hostile [--count N] [--seed S] [--seconds T] [--jobs J] SEEDS     N cases of seed S, or as many as T seconds allow
  *   hostile --case K [--seed S] SEEDS                                 one of them in this process, and what it is
- *   hostile --honest SEEDS                                            every seed as it is: all must run, and
+ *   hostile --unchanged SEEDS                                            every seed as it is: all must run, and
  *                                                                     every operator must have one
  *
  * Cases run in child processes, many in a row; one that dies is reported, and another takes over behind it. */
@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/macros.h"
-#include "hostile/lies.h"
-#include "hostile/play.h"
+#include "hostile/mutation.h"
+#include "hostile/run_case.h"
 #include "ops/builtin.h"
 
 enum { MOST_JOBS = 64, BATCH = 500, ANSWER_SECONDS = 20 };
@@ -39,7 +39,7 @@ static struct {
 /* What children tell. */
 typedef struct {
   volatile uint64_t now[MOST_JOBS]; /* the case at work */
-  volatile uint64_t endings[MOST_JOBS][N_ENDINGS];
+  volatile uint64_t outcomes[MOST_JOBS][N_OUTCOMES];
 } board;
 
 /* ---- one case ---- */
@@ -52,22 +52,22 @@ static rng draw(uint64_t k, hostile_case *c) {
   return r;
 }
 
-static void play(uint64_t k, hostile_case *c) {
+static void run_case(uint64_t k, hostile_case *c) {
   rng r = draw(k, c);
-  c->ending = hostile_play(&c->text, &r, c->message, sizeof c->message);
+  c->outcome = hostile_run(&c->text, &r, c->message, sizeof c->message);
 }
 
-static const char *const ending_names[N_ENDINGS] = {"ran", "the run was refused", "the load was refused", "no model",
-                                                    "LEAKED"};
+static const char *const outcome_names[N_OUTCOMES] = {"ran", "the run was refused", "the load was refused", "no model",
+                                                      "LEAKED"};
 
-static int play_one(uint64_t k) {
+static int run_one(uint64_t k) {
   static hostile_case c;
-  draw(k, &c); /* written first: playing it may end this process */
-  printf("%s, %s, %s\n%s", c.lies[0], c.lies[1], hostile_place_names[c.text.place], c.text.text);
+  draw(k, &c); /* written first: running it may end this process */
+  printf("%s, %s, %s\n%s", c.mutations[0], c.mutations[1], hostile_place_names[c.text.place], c.text.text);
   fflush(stdout);
-  play(k, &c);
-  printf("%s: %s\n", ending_names[c.ending], c.message);
-  return c.ending == PLAY_LEAKED;
+  run_case(k, &c);
+  printf("%s: %s\n", outcome_names[c.outcome], c.message);
+  return c.outcome == OUTCOME_LEAKED;
 }
 
 /* A model of one node cannot hold it: it has bodies, or a seed cannot write its only input, a map. */
@@ -104,17 +104,17 @@ static int count_missing(void) {
   return missing;
 }
 
-/* Every seed without a lie. */
-static int play_honestly(void) {
+/* Every seed, unchanged. */
+static int run_seeds(void) {
   static hostile_text text;
   int failed = 0, missing = count_missing();
   for (uint32_t i = 0; i < seeds.n; i++) {
     char message[300];
     rng r = {.state = i};
     hostile_write(&seeds.all[i], true, &r, &text);
-    play_ending ending = hostile_play(&text, &r, message, sizeof message);
-    if (ending == PLAY_RAN) continue;
-    printf("FAILED seed %u, %s: %s: %s\n", i, seeds.all[i].op, ending_names[ending], message);
+    hostile_outcome outcome = hostile_run(&text, &r, message, sizeof message);
+    if (outcome == OUTCOME_RAN) continue;
+    printf("FAILED seed %u, %s: %s: %s\n", i, seeds.all[i].op, outcome_names[outcome], message);
     failed++;
   }
   printf("%u passed, %d failed\n", seeds.n - (uint32_t)failed, failed + missing);
@@ -137,10 +137,10 @@ static pid_t start(board *b, int job, uint64_t first, uint64_t n) {
   for (uint64_t k = first; k < first + n; k++) {
     b->now[job] = k;
     alarm(ANSWER_SECONDS);
-    play(k, &c);
-    b->endings[job][c.ending]++;
-    if (c.ending != PLAY_LEAKED) continue;
-    printf("FAILED case %llu (%s: %s): %s\n", (unsigned long long)k, c.model.op, c.lies[0], c.message);
+    run_case(k, &c);
+    b->outcomes[job][c.outcome]++;
+    if (c.outcome != OUTCOME_LEAKED) continue;
+    printf("FAILED case %llu (%s: %s): %s\n", (unsigned long long)k, c.model.op, c.mutations[0], c.message);
     fflush(stdout);
   }
   b->now[job] = first + n;
@@ -152,7 +152,7 @@ static void tell_death(const board *b, int job, int status) {
   static hostile_case c;
   uint64_t k = b->now[job];
   draw(k, &c);
-  printf("FAILED case %llu (%s: %s): ", (unsigned long long)k, c.model.op, c.lies[0]);
+  printf("FAILED case %llu (%s: %s): ", (unsigned long long)k, c.model.op, c.mutations[0]);
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     printf("no answer in %d s\n", ANSWER_SECONDS);
   else if (WIFSIGNALED(status))
@@ -166,10 +166,10 @@ typedef struct {
   uint64_t end; /* of its batch */
 } worker;
 
-static int play_many(void) {
+static int run_many(void) {
   board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   worker workers[MOST_JOBS] = {{0}};
-  uint64_t next = 0, failed = 0, all[N_ENDINGS] = {0}, done = 0;
+  uint64_t next = 0, failed = 0, all[N_OUTCOMES] = {0}, done = 0;
   double end = now() + args.seconds;
   if (b == MAP_FAILED) return 2;
   for (bool busy = true; busy;) {
@@ -195,22 +195,22 @@ static int play_many(void) {
     }
   }
   for (int j = 0; j < args.jobs; j++)
-    for (int e = 0; e < N_ENDINGS; e++) all[e] += b->endings[j][e], done += b->endings[j][e];
-  for (int e = 0; e < N_ENDINGS; e++) printf("%llu %s, ", (unsigned long long)all[e], ending_names[e]);
-  failed += all[PLAY_LEAKED];
+    for (int e = 0; e < N_OUTCOMES; e++) all[e] += b->outcomes[j][e], done += b->outcomes[j][e];
+  for (int e = 0; e < N_OUTCOMES; e++) printf("%llu %s, ", (unsigned long long)all[e], outcome_names[e]);
+  failed += all[OUTCOME_LEAKED];
   printf("seed %llu\n%llu passed, %llu failed\n", (unsigned long long)args.seed,
-         (unsigned long long)(done - all[PLAY_LEAKED]), (unsigned long long)failed);
+         (unsigned long long)(done - all[OUTCOME_LEAKED]), (unsigned long long)failed);
   return failed != 0;
 }
 
 int main(int argc, char **argv) {
   const char *path = NULL;
-  bool honest = false, one = false;
+  bool unchanged = false, one = false;
   uint64_t k = 0;
   for (int i = 1; i < argc; i++) {
     const char *v = i + 1 < argc ? argv[i + 1] : "";
-    if (strcmp(argv[i], "--honest") == 0)
-      honest = true;
+    if (strcmp(argv[i], "--unchanged") == 0)
+      unchanged = true;
     else if (strcmp(argv[i], "--count") == 0)
       args.count = strtoull(v, NULL, 10), i++;
     else if (strcmp(argv[i], "--seed") == 0)
@@ -225,8 +225,8 @@ int main(int argc, char **argv) {
       path = argv[i];
   }
   if (!path || args.jobs < 1 || args.jobs > MOST_JOBS || !(seeds.n = one_node_read_file(path, seeds.all))) {
-    fprintf(stderr, "usage: hostile [--count N] [--seed S] [--seconds T] [--jobs J] [--case K] [--honest] SEEDS\n");
+    fprintf(stderr, "usage: hostile [--count N] [--seed S] [--seconds T] [--jobs J] [--case K] [--unchanged] SEEDS\n");
     return 2;
   }
-  return honest ? play_honestly() : one ? play_one(k) : play_many();
+  return unchanged ? run_seeds() : one ? run_one(k) : run_many();
 }

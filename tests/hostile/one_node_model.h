@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hostile/one_node_model.h - a model of one node as data that is easy to lie about, read from a line of seeds.txt:
+ * hostile/one_node_model.h - a model of one node as data that is easy to change, read from a line of seeds.txt:
  *   22 Conv <kernel_shape = [3, 3]> (float[1,2,5,5], float[3,2,3,3], ) 1
  * operator set version, operator, attributes, inputs (type and, in braces, values; empty: left out), number of outputs.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/bconv_test.c - every form of convolution between tensors in blocks, on every instruction set, against a naive
- * sum in double precision: named shapes that hurt, then seeded random geometries. Lanes past the last channel hold NaN.
+ * sum in double precision: named shapes at the edges, then seeded random geometries. Lanes past the last channel hold NaN.
  * Tolerance: 4e-6 of the sum of magnitudes; forms that need not be exact, 4e-5. */
 #include "support/check.h"
 
@@ -154,7 +154,7 @@ static void check_split(bconv_problem *p, const char *name, size_t n_precisions)
   }
 }
 
-static void test_shapes_that_hurt(void **state) {
+static void test_named_shapes(void **state) {
   (void)state;
   bconv_seed = 7;
   for (size_t i = 0; i < OX_COUNT(bconv_shapes); i++) {
@@ -297,7 +297,7 @@ static void test_even_tiles(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes_that_hurt), cmocka_unit_test(test_pads_at_the_end),
+      cmocka_unit_test(test_named_shapes), cmocka_unit_test(test_pads_at_the_end),
       cmocka_unit_test(test_random_shapes),    cmocka_unit_test(test_extremes),
       cmocka_unit_test(test_scales),           cmocka_unit_test(test_even_tiles),
   };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/bottleneck_test.c - convolutions some rows at a time against the forms one after the other, bit for bit, on
- * every instruction set: named shapes that hurt, then seeded random ones. The forms themselves: kern/bconv_test.c. */
+ * every instruction set: named shapes at the edges, then seeded random ones. The forms themselves: kern/bconv_test.c. */
 #include "support/check.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/conv_test.c - every variant of the float32 convolution against a naive sum in double precision: named shapes
- * that hurt, then seeded random geometries. Tolerance: 4e-6 of the sum of magnitudes. */
+ * at the edges, then seeded random geometries. Tolerance: 4e-6 of the sum of magnitudes. */
 #include "support/check.h"
 #include "support/conv_sum.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/window_test.c - windows over blocks of channels on every instruction set, against naive sums and maxima in
- * double precision: named shapes that hurt, then seeded random geometries. Lanes past the last channel hold NaN. */
+ * double precision: named shapes at the edges, then seeded random geometries. Lanes past the last channel hold NaN. */
 #include "support/check.h"
 
 #include <math.h>

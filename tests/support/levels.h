@@ -45,7 +45,7 @@ static inline float test_float_of(uint32_t bits) {
   return f;
 }
 
-/* The values that have hurt somebody. */
+/* Values at the edges of float arithmetic, rounding and exp. */
 static const float test_edges[] = {
     0.0f,     -0.0f,     1.0f,      -1.0f,      0.5f,      -0.5f,         1.5f,
     2.5f,     -2.5f,     0x1p-149f, -0x1p-149f, 0x1p-126f, -0x1p-126f,    0x1.fffffep-127f,

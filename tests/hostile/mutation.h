@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hostile/lies.h - what is wrong, or extreme, about a node: one change of a valid one. */
-#ifndef HOSTILE_LIES_H
-#define HOSTILE_LIES_H
+ * hostile/mutation.h - what is wrong, or extreme, about a node: one change of a valid one. */
+#ifndef HOSTILE_MUTATION_H
+#define HOSTILE_MUTATION_H
 
 #include "hostile/one_node_model.h"
 #include "hostile/rng.h"
@@ -13,6 +13,6 @@ typedef struct {
 } hostile_seeds;
 
 /* Changes |m| in one way; the name of what it did. */
-const char *hostile_lie(one_node_model *m, rng *r, hostile_seeds seeds);
+const char *hostile_mutate(one_node_model *m, rng *r, hostile_seeds seeds);
 
 #endif

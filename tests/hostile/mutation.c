@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hostile/lies.c - see lies.h. */
-#include "hostile/lies.h"
+ * hostile/mutation.c - see mutation.h. */
+#include "hostile/mutation.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ static bool another_dim(one_node_model *m, rng *r, hostile_seeds seeds) {
   if (!v || v->left_out || !v->rank) return false;
   int64_t *d = &v->dim[rng_below(r, (uint32_t)v->rank)];
   if (rng_below(r, 2))
-    *d += rng_below(r, 2) && *d < INT64_MAX ? 1 : -1; /* an earlier lie may have made it huge */
+    *d += rng_below(r, 2) && *d < INT64_MAX ? 1 : -1; /* an earlier mutation may have made it huge */
   else
     *d = dims[rng_below(r, OX_COUNT(dims))];
   *d = OX_MAX(*d, 0);
@@ -273,13 +273,13 @@ static bool another_operator(one_node_model *m, rng *r, hostile_seeds seeds) {
   return true;
 }
 
-typedef bool (*lie)(one_node_model *m, rng *r, hostile_seeds seeds);
+typedef bool (*mutate_fn)(one_node_model *m, rng *r, hostile_seeds seeds);
 
 static const struct {
   const char *name;
-  lie tell;
+  mutate_fn apply;
   uint32_t weight;
-} lies[] = {
+} mutations[] = {
     {"another dtype", another_dtype, 6},
     {"another kind", another_kind, 2},
     {"another rank", another_rank, 4},
@@ -302,14 +302,14 @@ static const struct {
     {"another operator", another_operator, 3},
 };
 
-const char *hostile_lie(one_node_model *m, rng *r, hostile_seeds seeds) {
+const char *hostile_mutate(one_node_model *m, rng *r, hostile_seeds seeds) {
   uint32_t all = 0;
-  for (size_t i = 0; i < OX_COUNT(lies); i++) all += lies[i].weight;
+  for (size_t i = 0; i < OX_COUNT(mutations); i++) all += mutations[i].weight;
   for (int attempt = 0; attempt < 20; attempt++) {
     uint32_t at = rng_below(r, all);
     size_t i = 0;
-    while (at >= lies[i].weight) at -= lies[i++].weight;
-    if (lies[i].tell(m, r, seeds)) return lies[i].name;
+    while (at >= mutations[i].weight) at -= mutations[i++].weight;
+    if (mutations[i].apply(m, r, seeds)) return mutations[i].name;
   }
   return "none";
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * hostile/play.c - see play.h. */
-#include "hostile/play.h"
+ * hostile/run_case.c - see run_case.h. */
+#include "hostile/run_case.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -262,20 +262,20 @@ static ox_status *run_twice(ox_env *env, ox_session *s, const hostile_text *t, r
   return st;
 }
 
-static play_ending say_why(ox_status *st, play_ending ending, char *message, size_t n) {
+static hostile_outcome say_why(ox_status *st, hostile_outcome outcome, char *message, size_t n) {
   snprintf(message, n, "%s", st ? ox_status_message(st) : "");
   ox_status_free(st);
-  return st ? ending : PLAY_RAN;
+  return st ? outcome : OUTCOME_RAN;
 }
 
 void hostile_draw(rng *r, hostile_seeds seeds, hostile_case *out) {
   out->model = seeds.all[rng_below(r, seeds.n)];
-  out->lies[0] = hostile_lie(&out->model, r, seeds);
-  out->lies[1] = rng_below(r, 4) ? "" : hostile_lie(&out->model, r, seeds);
+  out->mutations[0] = hostile_mutate(&out->model, r, seeds);
+  out->mutations[1] = rng_below(r, 4) ? "" : hostile_mutate(&out->model, r, seeds);
   hostile_write(&out->model, false, r, &out->text);
 }
 
-play_ending hostile_play(const hostile_text *t, rng *r, char *message, size_t message_bytes) {
+hostile_outcome hostile_run(const hostile_text *t, rng *r, char *message, size_t message_bytes) {
   size_t before = in_use;
   bytes_out model = {0};
   ox_env *env = NULL;
@@ -284,17 +284,17 @@ play_ending hostile_play(const hostile_text *t, rng *r, char *message, size_t me
   ox_session_opts so;
   ox_session_opts_init(&so);
   so.optimize = rng_below(r, 4), so.n_threads = 1 + rng_below(r, 2), so.max_workspace = MOST_BYTES;
-  play_ending ending = say_why(serialize(t, &model), PLAY_UNREADABLE, message, message_bytes);
-  ox_status *st = ending == PLAY_RAN ? ox_env_create(&eo, &env) : NULL;
+  hostile_outcome outcome = say_why(serialize(t, &model), OUTCOME_UNREADABLE, message, message_bytes);
+  ox_status *st = outcome == OUTCOME_RAN ? ox_env_create(&eo, &env) : NULL;
   if (env) {
     st = ox_session_create(env, model.p, model.n, &so, &s);
-    ending = say_why(st, PLAY_REFUSED_LOAD, message, message_bytes);
+    outcome = say_why(st, OUTCOME_REFUSED_LOAD, message, message_bytes);
   }
-  if (s) ending = say_why(run_twice(env, s, t, r), PLAY_REFUSED_RUN, message, message_bytes);
+  if (s) outcome = say_why(run_twice(env, s, t, r), OUTCOME_REFUSED_RUN, message, message_bytes);
   ox_session_release(s);
   ox_env_release(env);
   free(model.p);
-  if (in_use == before) return ending;
+  if (in_use == before) return outcome;
   snprintf(message, message_bytes, "%zu bytes were not given back", in_use - before);
-  return PLAY_LEAKED;
+  return OUTCOME_LEAKED;
 }
