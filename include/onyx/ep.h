@@ -41,7 +41,7 @@ typedef struct ox_str {
   size_t n;
 } ox_str;
 
-/* A run-time value: a view of memory that belongs to whoever made it.
+/* A run-time value: a view of memory that belongs to its maker.
  * TENSOR: data = elements, row-major, little-endian; sub-byte types packed low bits first; STRING: an array of ox_str.
  * SEQUENCE: data = `const ox_tensor *` array of shape.dim[0] items, dtype = the items' element type.
  * MAP: data = ox_tensor[2]: keys and values, both 1-D and of the same length (the values may be a SEQUENCE).
@@ -336,8 +336,8 @@ typedef struct ox_ep_host {
   ox_status *(*claim_part)(ox_claims *c, const size_t *nodes, size_t n);
   size_t (*node_attr_count)(const ox_graph_view *g, size_t node);
   const char *(*node_attr_at)(const ox_graph_view *g, size_t node, size_t i, ox_attr_view *out); /* its name */
-  /* The body in attribute |name|, NULL if there is none; lives as long as |g|. Who claims a node with bodies runs them,
-   * too; what they read from the enclosing graph is an input of the part. */
+  /* The body in attribute |name|, NULL if there is none; lives as long as |g|. A provider that claims a
+   * node with bodies runs them, too; what they read from the enclosing graph is an input of the part. */
   const ox_graph_view *(*node_body)(const ox_graph_view *g, size_t node, const char *name);
   uint32_t (*value_outer)(const ox_graph_view *body, uint32_t value);  /* its id in the enclosing graph, UINT32_MAX: none */
   size_t (*value_producer)(const ox_graph_view *g, uint32_t value);    /* a node of the view; SIZE_MAX: none of them */

@@ -158,7 +158,7 @@ OX_API OX_NODISCARD ox_status *ox_value_wrap_in(ox_memory *m, uint32_t dtype, co
                                                 ox_value **out_value);
 /* Where the data of |v| lies; NULL: in host memory. */
 OX_API ox_memory *ox_value_memory(const ox_value *v);
-/* Says that the data of |v|, a view that nobody else refers to yet, lies in |m|. */
+/* Says that the data of |v|, a view without other references yet, lies in |m|. */
 OX_API void ox_value_set_memory(ox_value *v, ox_memory *m);
 /* Copies a tensor of numbers to another of the same type and number of bytes, wherever they lie; the copy is complete
  * on return. Errors: INVALID_ARGUMENT; those of the provider's copy. */

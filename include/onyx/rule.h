@@ -267,7 +267,7 @@ enum {
   OX_RULES_OWNED = 3   /* on the nodes that one provider owns, once all nodes have owners */
 };
 
-/* Borrowed: rows and what they point to must live as long as whoever was given the set. */
+/* Borrowed: rows and what they point to must live as long as the session or environment that was given the set. */
 typedef struct ox_rule_set {
   uint32_t struct_size;
   uint32_t place;       /* OX_RULES_* */
