@@ -331,6 +331,7 @@ typedef struct ox_run_opts {
   /* Where to allocate outputs that the run makes: for each requested output a memory, or NULL for the host's. NULL: all
    * on the host. Values other than tensors of numbers are always on the host. */
   ox_memory *const *output_memories;
+  struct ox_state *state;        /* what the run reads and leaves; see below. NULL: none */
 } ox_run_opts;
 
 /* Runs the model. inputs[i] is the value of the input input_names[i]; every input without a default must be given,
@@ -343,6 +344,37 @@ typedef struct ox_run_opts {
 OX_API OX_NODISCARD ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
                                               const ox_value *const *inputs, size_t n_inputs,
                                               const char *const *output_names, ox_value **outputs, size_t n_outputs);
+
+/* States: outputs of a run that are inputs of the next one, as a decoder's keys and values are. An ox_state keeps those
+ * of one sequence (or batch of them), so that no value passes through the caller's hands or is copied; a session may have
+ * any number, one run at a time each, and all of them are to be released before the session. A run with a state
+ * (ox_run_opts.state) takes the inputs of its pairs from the state, and leaves the outputs there; the results are those
+ * of a run that is given the values. A run that fails leaves the state as it was. A pair's input that the run is given
+ * counts instead of what the state has. Where it is not given and the state is empty, it is zeros, of the declared shape:
+ * open dimensions are those of other inputs with that name, and one that no other input has is 0. Pairs' outputs cannot
+ * be asked for; NULL names ask for all others, in order. */
+typedef struct ox_state ox_state;
+
+typedef struct ox_state_pair {
+  const char *output, *input; /* the output of a run that is the input of the next one; tensors of one type */
+} ox_state_pair;
+
+/* Makes an empty state. |pairs| NULL: the pairs that the usual names tell, "past_key_values.0.key" and "present.0.key",
+ * or "past_0" and "present_0" ... Error: INVALID_ARGUMENT naming what the model lacks, or does not fit. */
+OX_API OX_NODISCARD ox_status *ox_state_create(ox_session *s, const ox_state_pair *pairs, size_t n_pairs,
+                                               ox_state **out_state);
+OX_API void ox_state_release(ox_state *st);
+/* Pair |i|. Returns 0 past the last. The names live as long as the state. */
+OX_API int ox_state_pair_at(const ox_state *st, size_t i, ox_state_pair *out);
+/* Copies what the state has for the input |input|, as a value of the caller's. Errors: INVALID_ARGUMENT if no pair has
+ * that input, or the state is empty. */
+OX_API OX_NODISCARD ox_status *ox_state_get(const ox_state *st, const char *input, ox_value **out_value);
+/* The tokens that the state has: the length of the first pair that the last run made longer, along the axis where it
+ * did. 0: it is empty, or nothing grows. */
+OX_API int64_t ox_state_length(const ox_state *st);
+/* Goes back to the first |length| tokens: pairs that the last run made longer are cut, the others stay as they are. 0
+ * empties the state, for a new sequence; its memory is kept for that. Error: INVALID_ARGUMENT if it has fewer. */
+OX_API OX_NODISCARD ox_status *ox_state_truncate(ox_state *st, int64_t length);
 
 /* Frees what is only kept for later runs: idle contexts, released outputs, unused regions of arenas. Any thread. */
 OX_API void ox_session_shrink(ox_session *s);

@@ -81,6 +81,7 @@ from .lora import AdapterFormat
 from .options import RunOptions, SessionOptions
 from .providers import get_all_providers, get_available_providers, why_absent
 from .session import InferenceSession, ModelMetadata, NodeArg, OrtEpAssignedNode, OrtEpAssignedSubgraph
+from .state import State
 from .values import OrtValue, OrtValueVector, SparseTensor, copy_tensors
 
 __version__ = _onyx.onyx_version() or "0.1.0"

@@ -9,6 +9,7 @@ from .devices import device_of
 from .inspection import Plan, Profile
 from .options import SessionOptions, _add_provider
 from .providers import normalize
+from .state import State
 from .values import OrtValue
 
 _CPU = "CPUExecutionProvider"
@@ -217,6 +218,12 @@ class InferenceSession(_onyx.Session):
         return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type, device_id, vendor_id)
 
     # ---- what Onyx knows more ----
+
+    def state(self, pairs=None):
+        """A State: what a decoder carries from run to run, kept by the library. |pairs|: {output: input}; None: those
+        with the usual names, "present.0.key" and "past_key_values.0.key" and their like. ValueError says what does not
+        fit."""
+        return State(self, pairs)
 
     def memory_stats(self, device_type="cuda", device_id=0):
         """As onyx.memory_stats, with what this session has taken on the device for itself. RuntimeError if no provider

@@ -89,6 +89,7 @@ PyMODINIT_FUNC PyInit__onyx(void) {
   if (px_errors_init(module) && px_value_init(module) && px_sparse_init(module) && px_memory_info_init(module) &&
       px_device_init(module) && px_options_init(module) && px_run_options_init(module) && px_session_init(module) &&
       px_binding_init(module) && px_compile_init(module) && px_ep_context_init(module) &&
+      px_state_init(module) &&
       PyModule_AddFunctions(module, px_interrupt_methods) == 0 &&
       PyModule_AddFunctions(module, px_inspect_functions) == 0)
     return module;

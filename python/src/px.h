@@ -147,6 +147,8 @@ typedef struct px_call {
 } px_call;
 bool px_call_begin(px_call *call, px_session *self, PyObject *names, PyObject *feeds, bool values_only);
 void px_call_end(px_call *call);
+/* run() with options that have a state, which knows the inputs that are not in |feeds|. */
+PyObject *px_run_state(px_session *self, OrtRunOptions *options, PyObject *names, PyObject *feeds);
 
 extern PyMethodDef px_inspect_functions[];
 
@@ -166,6 +168,7 @@ bool px_memory_info_init(PyObject *module);
 bool px_sparse_init(PyObject *module);
 bool px_compile_init(PyObject *module);
 bool px_ep_context_init(PyObject *module);
+bool px_state_init(PyObject *module);
 const OrtMemoryInfo *px_memory_info_get(PyObject *object);
 PyObject *px_options_add_devices(PyObject *self, PyObject *args);
 PyObject *px_options_set_delegate(PyObject *self, PyObject *function);

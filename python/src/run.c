@@ -117,7 +117,8 @@ static bool name_outputs(px_call *call, const px_session *self, size_t n) {
   return true;
 }
 
-bool px_call_begin(px_call *call, px_session *self, PyObject *names, PyObject *feeds, bool values_only) {
+/* |all|: every input that has no default must be there. */
+static bool begin(px_call *call, px_session *self, PyObject *names, PyObject *feeds, bool values_only, bool all) {
   call->n_inputs = call->n_outputs = 0, call->names = NULL, call->memory = NULL;
   if (PyUnicode_Check(names)) {
     PyErr_SetString(PyExc_TypeError, "output_names: wanted a list of names, got a str");
@@ -127,7 +128,7 @@ bool px_call_begin(px_call *call, px_session *self, PyObject *names, PyObject *f
   if ((names != Py_None && !wanted) || !dict) return Py_XDECREF(wanted), Py_XDECREF(dict), false;
   if (wanted && PyTuple_Size(wanted) == 0) Py_CLEAR(wanted);
   size_t n = wanted ? (size_t)PyTuple_Size(wanted) : self->n_outputs, n_feeds = (size_t)PyDict_Size(dict);
-  bool done = check_required(self, dict) && make_room(call, n_feeds, n);
+  bool done = (!all || check_required(self, dict)) && make_room(call, n_feeds, n);
   call->names = wanted; /* px_call_end releases it */
   PyObject *name, *object;
   Py_ssize_t at = 0;
@@ -140,6 +141,10 @@ bool px_call_begin(px_call *call, px_session *self, PyObject *names, PyObject *f
   }
   Py_DECREF(dict);
   return done && name_outputs(call, self, n);
+}
+
+bool px_call_begin(px_call *call, px_session *self, PyObject *names, PyObject *feeds, bool values_only) {
+  return begin(call, self, names, feeds, values_only, true);
 }
 
 /* ---- running ---- */
@@ -186,21 +191,31 @@ static bool arguments(PyObject *const *args, Py_ssize_t n, PyObject *kwnames, co
   return true;
 }
 
+static PyObject *run_begun(px_session *self, px_call *call, OrtRunOptions *options, bool values) {
+  bool raised = false;
+  job j = {self->session, call};
+  OrtStatus *status = px_interruptible(run_call, &j, options, &raised);
+  return !raised && px_ok(status) ? results(call, values) : NULL;
+}
+
 static PyObject *run_any(PyObject *object, PyObject *given[3], bool values) {
   px_session *self = px_session_of(object);
   OrtRunOptions *options;
   px_call call;
   PyObject *out = NULL;
-  bool raised = false;
   if (!self || !px_run_options_get(given[2], &options)) return NULL;
   Py_INCREF(self);
-  if (px_call_begin(&call, self, given[0], given[1], values)) {
-    job j = {self->session, &call};
-    OrtStatus *status = px_interruptible(run_call, &j, options, &raised);
-    if (!raised && px_ok(status)) out = results(&call, values);
-  }
+  if (px_call_begin(&call, self, given[0], given[1], values)) out = run_begun(self, &call, options, values);
   px_call_end(&call);
   Py_DECREF(self);
+  return out;
+}
+
+PyObject *px_run_state(px_session *self, OrtRunOptions *options, PyObject *names, PyObject *feeds) {
+  px_call call;
+  PyObject *out = NULL;
+  if (begin(&call, self, names, feeds, false, false)) out = run_begun(self, &call, options, false);
+  px_call_end(&call);
   return out;
 }
 

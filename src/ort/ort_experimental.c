@@ -7,6 +7,8 @@
  * a new handle that takes |value| over, also on failure; and
  *   const ox_tensor *ort_value_tensor(const OrtValue *value)
  * what a handle shows, borrowed; and
+ *   OrtStatus *ort_run_options_state(OrtRunOptions *options, ox_state *state)
+ * runs with |options| have that state (ox_run_opts.state), until it is set to NULL; and
  *   OrtStatus *ort_provider_check(const char *name)
  * whether SessionOptionsAppendExecutionProvider would take provider |name|. */
 #include <string.h>
@@ -23,6 +25,12 @@ static ox_session *ort_session_onyx(const OrtSession *session) {
 
 static const ox_tensor *ort_value_tensor(const OrtValue *value) { return value->tensor; }
 
+static OrtStatus *ort_run_options_state(OrtRunOptions *options, ox_state *state) {
+  ORT_ALIVE(options, ORT_ALIVE_RUN_OPTIONS);
+  options->state = state;
+  return NULL;
+}
+
 #define ROW(name) \
   { #name, (OrtExperimentalFnPtr)name }
 static const struct {
@@ -32,6 +40,7 @@ static const struct {
     ROW(ort_session_onyx),
     ROW(ort_value_adopt),
     ROW(ort_value_tensor),
+    ROW(ort_run_options_state),
     ROW(ort_provider_check),
     ROW(ox_status_code),
     ROW(ox_status_message),
@@ -90,6 +99,12 @@ static const struct {
     ROW(ox_session_metadata),
     ROW(ox_session_opset),
     ROW(ox_session_run),
+    ROW(ox_state_create),
+    ROW(ox_state_release),
+    ROW(ox_state_pair_at),
+    ROW(ox_state_get),
+    ROW(ox_state_length),
+    ROW(ox_state_truncate),
     ROW(ox_session_plan),
     ROW(ox_session_profile_start),
     ROW(ox_session_profile_stop),

@@ -8,6 +8,7 @@
 #include "session/memory_limit.h"
 #include "session/overriding.h"
 #include "session/session_devices.h"
+#include "session/state.h"
 
 /* ---- borrowing ---- */
 
@@ -339,35 +340,42 @@ static bool lacked_device_memory(const ox_session *s, const ox_status *st) {
   return devices && (code == OX_LIMIT || code == OX_OUT_OF_MEMORY);
 }
 
-ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
-                          const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
-                          ox_value **outputs, size_t n_outputs) {
-  ox_run_opts o = {0};
-  bool others;
-  if (opts && opts->struct_size < offsetof(ox_run_opts, output_memories))
-    return ox_fail(OX_INVALID_ARGUMENT, "ox_run_opts.struct_size is %zu: set it to sizeof(ox_run_opts)",
-                   opts->struct_size);
-  if (opts) memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
-  const run_values v = {input_names, inputs,  n_inputs,  output_names,
-                        outputs,     n_outputs, ox_run_has_devices(&o, inputs, n_inputs, outputs, n_outputs)};
+ox_status *ox_session_run_given(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
+                                const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
+                                ox_value **outputs, size_t n_outputs) {
+  bool others, devices = ox_run_has_devices(opts, inputs, n_inputs, outputs, n_outputs);
+  const run_values v = {input_names, inputs, n_inputs, output_names, outputs, n_outputs, devices};
   ox_session *whole = s;
   if (OX_UNLIKELY(s->fall_back) && ox_session_fallen(s)) whole = s = ox_session_fallen(s);
   if (OX_UNLIKELY(n_inputs > s->n_inputs && ox_session_overrides(s, input_names, inputs, n_inputs)))
     OX_TRY(ox_session_sibling(s, &s));
-  ox_status *st = run_once(s, opts ? &o : NULL, &v, &others);
+  ox_status *st = run_once(s, opts, &v, &others);
   if (OX_UNLIKELY(st != NULL) && others && lacked_device_memory(s, st)) {
     ox_status_free(st);
     ox_session_trim(s);
-    st = run_once(s, opts ? &o : NULL, &v, &others);
+    st = run_once(s, opts, &v, &others);
   }
   if (OX_UNLIKELY(st != NULL) && ox_session_may_fall_back(whole, st)) {
     ox_session *backup;
     ox_status *second = ox_session_backup(whole, &backup);
-    if (!second) second = ox_session_run(backup, opts, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
+    if (!second)
+      second = ox_session_run_given(backup, opts, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
     return ox_session_fell_back(whole, st, second);
   }
-  if (st && opts && opts->tag) st = ox_status_note(st, "run '%s'", opts->tag);
+  if (st && opts->tag) st = ox_status_note(st, "run '%s'", opts->tag);
   return st;
+}
+
+ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
+                          const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
+                          ox_value **outputs, size_t n_outputs) {
+  ox_run_opts o = {0};
+  if (opts && opts->struct_size < offsetof(ox_run_opts, output_memories))
+    return ox_fail(OX_INVALID_ARGUMENT, "ox_run_opts.struct_size is %zu: set it to sizeof(ox_run_opts)",
+                   opts->struct_size);
+  if (opts) memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
+  ox_state_run_fn *run = o.state ? ox_state_run : ox_session_run_given;
+  return run(s, &o, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
 }
 
 ox_status *ox_session_plan(ox_session *s, const ox_shape *shapes, size_t n, size_t *out_workspace) {

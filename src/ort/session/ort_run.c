@@ -134,7 +134,7 @@ OrtStatus *ort_run_engine(OrtSession *s, const OrtRunOptions *options, const ort
                         c->n_outputs);
   } else {
     ox_run_opts o = {.struct_size = sizeof o, .output_memories = c->memories};
-    if (options != NULL) o.cancel = &options->terminate, o.tag = options->tag;
+    if (options != NULL) o.cancel = &options->terminate, o.tag = options->tag, o.state = options->state;
     st = ox_session_run(s->session, &o, c->input_names, c->inputs, c->n_inputs, c->output_names, c->outputs,
                         c->n_outputs);
   }

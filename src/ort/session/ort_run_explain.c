@@ -95,7 +95,8 @@ OrtStatus *ort_run_explain(ox_status *st, const OrtSession *s, const OrtRunOptio
   if (code == OX_INVALID_ARGUMENT || code == OX_SHAPE_MISMATCH) {
     why = check_names(s->session, c->input_names, c->n_inputs, c->output_names, c->n_outputs);
     if (why == NULL) why = check_values(s->session, c->input_names, c->inputs, c->n_inputs);
-    if (why == NULL) why = check_missing(s->session, c->input_names, c->n_inputs);
+    bool all = options == NULL || options->state == NULL; /* else the state has some of them */
+    if (why == NULL && all) why = check_missing(s->session, c->input_names, c->n_inputs);
   }
   if (why == NULL) return ort_status_from(st);
   ox_status_free(st);

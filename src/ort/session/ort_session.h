@@ -63,6 +63,7 @@ struct OrtRunOptions {
   size_t n_adapters;
   bool profiling;
   char *profile_prefix;
+  ox_state *state;       /* the caller's (ort_experimental.c); NULL: none */
   OrtSyncStream *stream; /* of a device, the client's: what is on it is done before a run begins. NULL: none */
 };
 
