@@ -96,6 +96,10 @@ typedef struct ox_kernel_ctx {
    * the outputs' (Split). Then the host may place them so that nothing needs copying; run must skip what already lies
    * in place. 0: neither. */
   uint32_t in_a_row;
+  /* 1.6. In run, for a kernel with ox_kernel_traits.past_in. Not 0: inputs past_in and past_in + 1 lie where outputs 1
+   * and 2 do, in memory that has this many rows for each head (|rows| in [batch, heads, rows, size] of strides), so that
+   * only new rows are to be written. */
+  int64_t cache_rows;
 } ox_kernel_ctx;
 
 enum { OX_INPUTS_IN_A_ROW = 1, OX_OUTPUTS_IN_A_ROW = 2 }; /* ox_kernel_ctx.in_a_row */
@@ -187,6 +191,10 @@ typedef struct ox_kernel_traits {
   uint32_t struct_size;
   uint32_t inplace;      /* bit i: output 0 may overwrite input i when both have the same bytes */
   uint32_t unaligned_in; /* bit i: input i may be unaligned, so a constant can stay in the mapped file */
+  /* 1.6. Not 0: inputs past_in and past_in + 1 are the keys and values of earlier tokens, [batch, heads, rows, size] of
+   * one type; outputs 1 and 2, where wanted, are they with rows behind them, at most as many as dimension 1 (of four: 2)
+   * of input 0. The kernel knows ox_kernel_ctx.cache_rows. */
+  uint32_t past_in;
 } ox_kernel_traits;
 
 typedef struct ox_kernel_api {

@@ -346,13 +346,14 @@ OX_API OX_NODISCARD ox_status *ox_session_run(ox_session *s, const ox_run_opts *
                                               const char *const *output_names, ox_value **outputs, size_t n_outputs);
 
 /* States: outputs of a run that are inputs of the next one, as a decoder's keys and values are. An ox_state keeps those
- * of one sequence (or batch of them), so that no value passes through the caller's hands or is copied; a session may have
- * any number, one run at a time each, and all of them are to be released before the session. A run with a state
+ * of one sequence (or batch of them), so that no value passes through the caller's hands or is copied; a session may
+ * have any number, one run at a time each, and all of them are to be released before the session. A run with a state
  * (ox_run_opts.state) takes the inputs of its pairs from the state, and leaves the outputs there; the results are those
- * of a run that is given the values. A run that fails leaves the state as it was. A pair's input that the run is given
- * counts instead of what the state has. Where it is not given and the state is empty, it is zeros, of the declared shape:
- * open dimensions are those of other inputs with that name, and one that no other input has is 0. Pairs' outputs cannot
- * be asked for; NULL names ask for all others, in order. */
+ * of a run that is given the values. A run that fails leaves the state as it was (but for rows of GroupQueryAttention
+ * beyond the tokens that it is told of). A pair's input that the run is given counts instead of what the state has.
+ * Where it is not given and the state is empty, it is zeros, of the declared shape: open dimensions are those of other
+ * inputs with that name, and one that no other input has is 0. Pairs' outputs cannot be asked for; NULL names ask for
+ * all others, in order. */
 typedef struct ox_state ox_state;
 
 typedef struct ox_state_pair {
@@ -373,8 +374,12 @@ OX_API OX_NODISCARD ox_status *ox_state_get(const ox_state *st, const char *inpu
  * did. 0: it is empty, or nothing grows. */
 OX_API int64_t ox_state_length(const ox_state *st);
 /* Goes back to the first |length| tokens: pairs that the last run made longer are cut, the others stay as they are. 0
- * empties the state, for a new sequence; its memory is kept for that. Error: INVALID_ARGUMENT if it has fewer. */
+ * empties the state, for a new sequence. Error: INVALID_ARGUMENT if it has fewer. */
 OX_API OX_NODISCARD ox_status *ox_state_truncate(ox_state *st, int64_t length);
+/* Keys and values that a node of attention reads and writes ([batch, heads, tokens, size]) grow where they are: a run adds
+ * its rows and copies nothing, but when their memory is full, which doubles it. From the next time on they get memory
+ * for |length| tokens at once. */
+OX_API void ox_state_reserve(ox_state *st, int64_t length);
 
 /* Frees what is only kept for later runs: idle contexts, released outputs, unused regions of arenas. Any thread. */
 OX_API void ox_session_shrink(ox_session *s);

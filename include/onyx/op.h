@@ -203,6 +203,8 @@ typedef struct ox_load_ctx {
   struct ox_tune *tune;              /* ox_kernel_ctx.tune */
   /* 1.5 */
   uint32_t unaligned_in;             /* answer: as ox_kernel_def.unaligned_in, for this node */
+  /* 1.6 */
+  uint32_t past_in;                  /* answer: ox_kernel_traits.past_in */
 } ox_load_ctx;
 
 /* ---- the rows -------------------------------------------------------------------------------------------- */

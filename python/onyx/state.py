@@ -42,6 +42,12 @@ class State(_onyx.State):
         with self._lock:
             return self._length()
 
+    def reserve(self, length):
+        """Keys and values that grow where they are get memory for |length| tokens at once, from the next time on that
+        they need more."""
+        with self._lock:
+            self._reserve(length)
+
     def truncate(self, length):
         """Goes back to the first |length| tokens; 0: empty, for a new sequence. Pairs that the last run did not make
         longer stay as they are. ValueError: it has fewer."""

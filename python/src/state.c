@@ -21,6 +21,7 @@ static struct {
   ox_status *(*get)(const ox_state *, const char *, ox_value **);
   int64_t (*length)(const ox_state *);
   ox_status *(*truncate)(ox_state *, int64_t);
+  void (*reserve)(ox_state *, int64_t);
   OrtStatus *(*adopt)(ox_value *, OrtValue **);
   const char *(*message)(const ox_status *);
   void (*free_status)(ox_status *);
@@ -35,7 +36,7 @@ static bool find_functions(void) {
              {"ox_state_pair_at", (void **)&ox.pair_at},    {"ox_state_get", (void **)&ox.get},
              {"ox_state_length", (void **)&ox.length},      {"ox_state_truncate", (void **)&ox.truncate},
              {"ort_value_adopt", (void **)&ox.adopt},       {"ox_status_message", (void **)&ox.message},
-             {"ox_status_free", (void **)&ox.free_status}};
+             {"ox_status_free", (void **)&ox.free_status},  {"ox_state_reserve", (void **)&ox.reserve}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (!(*all[i].function = px_onyx(all[i].name)))
       return PyErr_Format(PyExc_RuntimeError, "the library has no '%s': it is not Onyx's", all[i].name), false;
@@ -139,12 +140,20 @@ static PyObject *truncate_to(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+static PyObject *reserve(PyObject *object, PyObject *args) {
+  long long n;
+  if (!PyArg_ParseTuple(args, "L:reserve", &n)) return NULL;
+  ox.reserve(((state *)object)->state, n);
+  Py_RETURN_NONE;
+}
+
 bool px_state_init(PyObject *module) {
   static PyMethodDef methods[] = {{"_run", run, METH_VARARGS, NULL},
                                   {"_pairs", pairs, METH_NOARGS, NULL},
                                   {"_get", get, METH_O, NULL},
                                   {"_length", length, METH_NOARGS, NULL},
                                   {"_truncate", truncate_to, METH_VARARGS, NULL},
+                                  {"_reserve", reserve, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
   static PyType_Slot slots[] = {
       {Py_tp_new, (void *)new}, {Py_tp_dealloc, (void *)dealloc}, {Py_tp_methods, methods}, {0, NULL}};

@@ -43,6 +43,7 @@ def test_steps(session, pairs):
     np.testing.assert_array_equal(state.get("past.0"), want[:4])
     (y,) = state.run(["y"], {"x": rows(1, 4)})
     assert y.shape == (5, 4)
+    state.reserve(100)
     state.truncate(0)
     assert len(state) == 0
     (y,) = state.run(["y"], {"x": rows(1, 4), "past.0": rows(2, 4)})

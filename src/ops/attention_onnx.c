@@ -103,6 +103,13 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+/* Values that are converted as a whole must lie in a row. */
+static ox_status *load(ox_load_ctx *c) {
+  bool past = c->n_in > PAST_V && c->in_type[PAST_K] && c->in_type[PAST_V];
+  c->past_in = past && c->in_type[Q]->dtype == c->in_type[V]->dtype ? PAST_K : 0;
+  return NULL;
+}
+
 /* ---- prepare ---- */
 
 /* V and the mask have types of their own. One that the product over Q's type cannot read is converted as a whole. */
@@ -256,6 +263,10 @@ static void join_heads(const ox_kernel_ctx *c, const attention_prep *p, ox_range
   if (p->appends) k.past.p = c->in[PAST_K]->data, v.past.p = c->in[PAST_V]->data;
   k.to.p = p->copies_k ? c->out[PRESENT_K]->data : (char *)c->shared + p->k_at;
   v.to.p = p->copies_v ? c->out[PRESENT_V]->data : (char *)c->shared + p->v_at;
+  if (c->cache_rows) {
+    ox_attn_spread(&k.past, p->s.kv_heads, c->cache_rows), ox_attn_spread(&v.past, p->s.kv_heads, c->cache_rows);
+    ox_attn_spread(&k.to, p->s.kv_heads, c->cache_rows), ox_attn_spread(&v.to, p->s.kv_heads, c->cache_rows);
+  }
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     int64_t b = t / p->s.kv_heads, h = t % p->s.kv_heads;
     if (p->appends || p->copies_k) ox_attn_append(&k, b, h);
@@ -295,6 +306,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   a.q.p = c->in[Q]->data, a.out.p = c->out[Y]->data;
   a.k.p = !p->appends ? c->in[K]->data : p->copies_k ? c->out[PRESENT_K]->data : (char *)c->shared + p->k_at;
   a.v.p = p->v.on ? ox_as_real_at(c, p->v.at) : whole_v(c, p);
+  if (c->cache_rows)
+    ox_attn_spread(&a.k, p->s.kv_heads, c->cache_rows), ox_attn_spread(&a.v, p->s.kv_heads, c->cache_rows);
   if (ox_ctx_has(c, MASK)) a.bias[0].p = p->mask.on ? ox_as_real_at(c, p->mask.at) : c->in[MASK]->data;
   if (ox_ctx_has(c, NONPAD)) {
     a.kv_lens = (const int32_t *)((char *)c->shared + p->lens_at);
@@ -315,7 +328,7 @@ static double flops(const ox_kernel_ctx *c) { return ox_attn_flops(&((const atte
   .max_out = 4, .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT,    OX_T_NUMBER | OX_BIT(OX_BOOL), \
                           OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)},                              \
   .vars = "TTU.TU", .attrs_bytes = sizeof(attention_attrs), .infer = infer
-#define ATTENTION_KERNEL .prepare = prepare, .run = run, .flops = flops
+#define ATTENTION_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops
 
 static const ox_op ops[] = {
     {OX_SCHEMA(ATTENTION, .since = 23, OX_ATTRS(attrs)), OX_KERNEL(ATTENTION_KERNEL)},

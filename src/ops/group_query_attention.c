@@ -78,6 +78,14 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+/* A window moves within its buffer. */
+static ox_status *load(ox_load_ctx *c) {
+  const gqa_attrs *a = c->attrs;
+  bool past = c->n_in > PAST_V && c->in_type[PAST_K] && c->in_type[PAST_V];
+  c->past_in = past && !a->sliding_window_cache ? PAST_K : 0;
+  return NULL;
+}
+
 /* ---- prepare ---- */
 static ox_status *check_rotary(const ox_kernel_ctx *c, gqa_prep *p) {
   const gqa_attrs *a = c->attrs;
@@ -317,8 +325,8 @@ static ox_status *bind(const ox_kernel_ctx *c, ox_attn *a) {
   a->q.p = p->transformed ? (char *)c->shared + p->q_at : c->in[Q]->data;
   a->out.p = c->out[OUT]->data;
   a->k.p = p->staged ? r->staged_k : r->present_k, a->v.p = p->staged ? r->staged_v : r->present_v;
-  a->k.head = a->v.head = (p->staged ? r->rows : r->present) * p->s.d,
-  a->k.batch = a->v.batch = p->s.kv_heads * a->k.head;
+  int64_t rows = p->staged ? r->rows : c->cache_rows ? c->cache_rows : r->present;
+  ox_attn_spread(&a->k, p->s.kv_heads, rows), ox_attn_spread(&a->v, p->s.kv_heads, rows);
   a->kv_lens = seen_of(c), a->offsets = a->kv_lens + p->s.batch;
   a->qk = p->spread ? r->seen_qk : r->qk;
   if (ox_ctx_has(c, SINK) || ((const gqa_attrs *)c->attrs)->smooth_softmax)
@@ -382,6 +390,6 @@ static const ox_op ops[] = {
                                                 HALVES, HALVES},
                .value_in = 1u << TOTAL, .traits = OX_OUT0_SHAPED, OX_ATTRS(attrs), .attrs_bytes = sizeof(gqa_attrs),
                .infer = infer),
-     OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_group_query_attention = {ops, OX_COUNT(ops)};

@@ -128,6 +128,14 @@ static ox_status *infer_as(ox_infer_ctx *c, bool packed_rows) {
 }
 static ox_status *infer(ox_infer_ctx *c) { return infer_as(c, false); }
 
+/* With past_sequence_length the model keeps a buffer of its own; beams read each other's rows. */
+static ox_status *load(ox_load_ctx *c) {
+  bool has[N_IN] = {false};
+  for (uint32_t i = 0; i < N_MULTI_HEAD && i < c->n_in; i++) has[i] = c->in_type[i] != NULL;
+  c->past_in = has[PAST_K] && has[PAST_V] && !has[PAST_LEN] && !has[INDIRECTION] ? PAST_K : 0;
+  return NULL;
+}
+
 /* ---- prepare ---- */
 typedef struct mha_prep {
   sizes s;
@@ -310,7 +318,7 @@ static const ox_op ops[] = {
                .value_in = 1u << PAST_LEN, .traits = OX_OUT0_SHAPED, .vars = "TTTT.TTT",
                .more_types = (const uint32_t[]){I32, I32}, OX_ATTRS(attrs), .attrs_bytes = sizeof(mha_attrs),
                .infer = infer),
-     OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "DecoderMaskedMultiHeadAttention", .domain = "com.microsoft", .since = 1, .min_in = 1,
                .max_in = N_DECODER, .min_out = 1, .max_out = 4,
                .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES, I32}, .vars = "TTT.TTT...T",

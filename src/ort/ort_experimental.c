@@ -105,6 +105,7 @@ static const struct {
     ROW(ox_state_get),
     ROW(ox_state_length),
     ROW(ox_state_truncate),
+    ROW(ox_state_reserve),
     ROW(ox_session_plan),
     ROW(ox_session_profile_start),
     ROW(ox_session_profile_stop),

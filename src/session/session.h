@@ -31,6 +31,7 @@ typedef struct ox_call {
   ox_value **out;          /* per output of the graph */
   bool *out_given;         /* the caller's own value */
   size_t *out_bytes;       /* of the run before */
+  struct ox_state *grows;  /* whose caches this run may make longer where they are; NULL: none */
   struct ox_call_devices *devices; /* session_devices.h; NULL: no run has needed it */
 } ox_call;
 

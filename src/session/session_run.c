@@ -199,6 +199,9 @@ static ox_status *sink_tensor(ox_run_sink *sink, uint32_t index, uint32_t dtype,
                               void **out_data) {
   ox_call *c = (ox_call *)((char *)sink - offsetof(ox_call, sink));
   const ox_graph *g = c->session->model->graph;
+  bool lent = false;
+  if (OX_UNLIKELY(c->grows != NULL)) OX_TRY(ox_state_lend(c->grows, index, shape, &lent, out_data));
+  if (lent) return NULL;
   if (!c->out[index]) {
     size_t before = c->out_bytes[index];
     c->out_bytes[index] = bytes;
@@ -285,6 +288,7 @@ static void set_env(ox_session *s, ox_call *c, const ox_run_opts *o) {
                         .run_memory = &c->run_memory,
                         .max_workspace = s->max_workspace,
                         .profile = whole->profiling ? whole->profile : NULL};
+  c->grows = NULL;
   if (!o) return;
   c->env.watch = ox_watch_start(&c->watch, o->cancel, o->timeout_ms);
 }
@@ -315,9 +319,11 @@ static ox_status *run_once(ox_session *s, const ox_run_opts *o, const run_values
   if (OX_UNLIKELY(v->devices)) OX_TRY_TO(done, st, ox_call_devices_begin(c));
   OX_TRY_TO(done, st, bind_inputs(s, c, v->input_names, v->inputs, v->n_inputs, v->devices));
   OX_TRY_TO(done, st,
-            bind_outputs(s, c, v->output_names, v->outputs, v->n_outputs, o ? o->output_memories : NULL, v->devices));
+            bind_outputs(s, c, v->output_names, v->outputs, v->n_outputs, o->output_memories, v->devices));
   OX_TRY_TO(done, st, take_context(s, c, &cx));
+  if (OX_UNLIKELY(o->state != NULL)) OX_TRY_TO(done, st, ox_state_begin(o->state, s, c, cx, v->devices));
   st = ox_context_run(cx, &c->env, c->bound, &c->sink);
+  if (OX_UNLIKELY(c->grows != NULL)) ox_state_end(c->grows, cx);
   if (OX_UNLIKELY(v->devices) && !st) st = deliver_to_devices(s, c, v->output_names, v->n_outputs);
 done:
   if (!st)

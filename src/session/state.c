@@ -45,7 +45,7 @@ static ox_status *add_pair(ox_state *st, uint32_t in, uint32_t out) {
   for (uint32_t k = 0; k < st->n; k++)
     if (st->slots[k].in == in || strcmp(st->slots[k].output, output) == 0)
       return ox_fail(OX_INVALID_ARGUMENT, "output '%s' or input '%s' is in two pairs", output, input);
-  st->slots[st->n++] = (ox_state_slot){.output = output, .input = input, .in = in, .axis = -1};
+  st->slots[st->n++] = (ox_state_slot){.output = output, .input = input, .in = in, .out = out, .axis = -1};
   return NULL;
 }
 
@@ -111,7 +111,7 @@ static ox_status *fill(ox_state *st, const ox_state_pair *pairs, size_t n) {
     for (uint32_t k = 0; k < st->n; k++) paired |= strcmp(st->slots[k].output, output_value(st->session, i)->name) == 0;
     if (!paired) st->rest[st->n_rest++] = output_value(st->session, i)->name;
   }
-  return NULL;
+  return ox_state_find_caches(st);
 }
 
 ox_status *ox_state_create(ox_session *s, const ox_state_pair *pairs, size_t n_pairs, ox_state **out_state) {
@@ -145,12 +145,23 @@ int ox_state_pair_at(const ox_state *st, size_t i, ox_state_pair *out) {
   return 1;
 }
 
+/* A plain value of the first |length| of what |x| has along |axis|. */
+static ox_status *copy_of(const ox_state_slot *x, int axis, int64_t length, ox_value **out) {
+  const ox_tensor *from = ox_value_get(x->held);
+  ox_shape shape = from->shape;
+  shape.dim[axis] = length;
+  OX_TRY(ox_value_create(NULL, from->dtype, shape.dim, (size_t)shape.rank, out));
+  ox_state_copy(x, axis, length, ox_value_data(*out), length);
+  return NULL;
+}
+
 ox_status *ox_state_get(const ox_state *st, const char *input, ox_value **out_value) {
   *out_value = NULL;
   for (uint32_t i = 0; i < st->n; i++) {
     const ox_state_slot *x = &st->slots[i];
     if (strcmp(x->input, input) != 0) continue;
     if (!x->held) return ox_fail(OX_INVALID_ARGUMENT, "the state has nothing for input '%s' yet", input);
+    if (x->room) return copy_of(x, 2, ox_value_get(x->held)->shape.dim[2], out_value);
     return ox_value_create_copy(NULL, ox_value_get(x->held), out_value);
   }
   return ox_fail(OX_INVALID_ARGUMENT, "the state has no pair with input '%s'", input);
@@ -168,34 +179,29 @@ int64_t ox_state_length(const ox_state *st) {
 
 /* ---- going back ---- */
 
-/* The first |length| of what |x| has along its axis. */
+/* The first |length| of what |x| has along its axis, in memory of its own. */
 static ox_status *cut(const ox_state *st, const ox_state_slot *x, int64_t length, ox_value **out) {
-  const ox_tensor *from = ox_value_get(x->held);
-  ox_shape shape = from->shape;
-  size_t item = ox_dtype_bits(from->dtype) / 8, bytes;
-  if (!item) return ox_fail(OX_NOT_IMPLEMENTED, "'%s': %s cannot be cut", x->input, ox_dtype_name(from->dtype));
-  shape.dim[x->axis] = length;
-  int64_t outer = ox_shape_span(&shape, 0, x->axis);
-  size_t line = (size_t)ox_shape_span(&shape, x->axis, shape.rank) * item;
-  size_t step = (size_t)ox_shape_span(&from->shape, x->axis, shape.rank) * item;
-  bytes = (size_t)outer * line;
-  OX_TRY(ox_value_take(st->session->recycler, from->dtype, &shape, bytes, false, out));
-  for (int64_t i = 0; line && i < outer; i++)
-    memcpy((char *)ox_value_data(*out) + (size_t)i * line, (const char *)from->data + (size_t)i * step, line);
+  ox_tensor t = *ox_value_get(x->held);
+  if (ox_dtype_bits(t.dtype) % 8)
+    return ox_fail(OX_NOT_IMPLEMENTED, "'%s': %s cannot be cut", x->input, ox_dtype_name(t.dtype));
+  t.shape.dim[x->axis] = length;
+  (void)ox_tensor_size(&t); /* smaller than what there is */
+  OX_TRY(ox_value_take(st->session->recycler, t.dtype, &t.shape, t.bytes, false, out));
+  ox_state_copy(x, x->axis, length, ox_value_data(*out), length);
   return NULL;
 }
 
 static void empty(ox_state *st) {
   for (uint32_t i = 0; i < st->n; i++) {
     ox_value_release(st->slots[i].held);
-    st->slots[i].held = NULL, st->slots[i].axis = -1;
+    st->slots[i].held = NULL, st->slots[i].axis = -1, st->slots[i].room = 0;
   }
 }
 
 /* All are cut before the first takes the place of what was. */
 static ox_status *cut_all(ox_state *st, int64_t length, ox_value **shorter) {
   for (uint32_t i = 0; i < st->n; i++)
-    if (length_of(&st->slots[i]) > length) OX_TRY(cut(st, &st->slots[i], length, &shorter[i]));
+    if (!st->slots[i].room && length_of(&st->slots[i]) > length) OX_TRY(cut(st, &st->slots[i], length, &shorter[i]));
   return NULL;
 }
 
@@ -209,11 +215,18 @@ ox_status *ox_state_truncate(ox_state *st, int64_t length) {
   if (!shorter) return ox_oom();
   ox_status *status = cut_all(st, length, shorter);
   for (uint32_t i = 0; i < st->n; i++) {
-    ox_value *leaves = status ? shorter[i] : st->slots[i].held;
+    ox_state_slot *x = &st->slots[i];
+    if (!status && x->room && length_of(x) > length) {
+      ox_tensor *t = ox_value_tensor(x->held);
+      t->shape.dim[x->axis] = length;
+      (void)ox_tensor_size(t);
+    }
     if (!shorter[i]) continue;
-    if (!status) st->slots[i].held = shorter[i];
-    ox_value_release(leaves);
+    ox_value_release(status ? shorter[i] : x->held);
+    if (!status) x->held = shorter[i];
   }
   ox_delete(st->alloc, shorter, bytes);
   return status;
 }
+
+void ox_state_reserve(ox_state *st, int64_t length) { st->reserved = length; }

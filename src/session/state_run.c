@@ -123,12 +123,12 @@ static ox_status *list_outputs(ox_state *st, const ox_run_opts *o, const char *c
 }
 
 /* The axis along which |after| is longer than |before|, and otherwise the same; -1: there is none. */
-static int32_t longer_axis(const ox_tensor *before, const ox_tensor *after) {
+static int32_t longer_axis(const ox_shape *before, const ox_shape *after) {
   int32_t axis = -1;
-  if (before->shape.rank != after->shape.rank) return -1;
-  for (int d = 0; d < after->shape.rank; d++) {
-    if (after->shape.dim[d] == before->shape.dim[d]) continue;
-    if (axis >= 0 || after->shape.dim[d] < before->shape.dim[d]) return -1;
+  if (before->rank != after->rank) return -1;
+  for (int d = 0; d < after->rank; d++) {
+    if (after->dim[d] == before->dim[d]) continue;
+    if (axis >= 0 || after->dim[d] < before->dim[d]) return -1;
     axis = d;
   }
   return axis;
@@ -138,12 +138,19 @@ static int32_t longer_axis(const ox_tensor *before, const ox_tensor *after) {
 static void keep(ox_state *st, const lists *l) {
   for (uint32_t k = 0; k < st->n; k++) {
     ox_state_slot *x = &st->slots[k];
+    if (x->grows) {
+      ox_tensor *t = ox_value_tensor(x->held);
+      x->axis = longer_axis(&t->shape, &x->after);
+      t->shape = x->after;
+      (void)ox_tensor_size(t);
+      continue;
+    }
     const ox_value *before = given_for(l, x->input);
     ox_value *after = l->out[l->n_out + k];
     if (!before) before = x->held;
-    x->axis = before ? longer_axis(ox_value_get(before), ox_value_get(after)) : -1;
+    x->axis = before ? longer_axis(&ox_value_get(before)->shape, &ox_value_get(after)->shape) : -1;
     ox_value_release(x->held);
-    x->held = after;
+    x->held = after, x->room = 0;
   }
 }
 
@@ -153,7 +160,7 @@ static void forget(ox_state *st) {
     ox_state_slot *x = &st->slots[k];
     if (!x->begins) continue;
     ox_value_release(x->held);
-    x->held = NULL;
+    x->held = NULL, x->room = 0;
   }
 }
 
@@ -189,7 +196,7 @@ ox_status *ox_state_run(ox_session *s, const ox_run_opts *o, const char *const *
   if (!atomic_compare_exchange_strong_explicit(&st->busy, &idle, true, memory_order_acquire, memory_order_relaxed))
     return ox_fail(OX_INVALID_ARGUMENT, "another run with this state is under way");
   const caller_values v = {input_names, inputs, n_inputs, output_names, outputs, n_outputs};
-  for (uint32_t k = 0; k < st->n; k++) st->slots[k].begins = false;
+  for (uint32_t k = 0; k < st->n; k++) st->slots[k].begins = st->slots[k].grows = false;
   ox_status *status = run(st, o, &v);
   if (status) forget(st);
   atomic_store_explicit(&st->busy, false, memory_order_release); /* pairs with the acquire above */

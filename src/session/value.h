@@ -20,6 +20,12 @@ OX_NODISCARD ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_s
 /* The same for a tensor of numbers in |m|. */
 OX_NODISCARD ox_status *ox_value_take_in(ox_recycler *r, ox_memory *m, uint32_t dtype, const ox_shape *shape,
                                          size_t bytes, ox_value **out_value);
+/* Makes an uninitialized tensor of |alloc|'s memory. Its maker may change the shape, and |bytes|, within that. */
+OX_NODISCARD ox_status *ox_value_make(ox_alloc alloc, uint32_t dtype, const ox_shape *shape, size_t bytes,
+                                      ox_value **out_value);
+ox_tensor *ox_value_tensor(ox_value *v);
+/* Two tensors of one allocator trade type, shape and memory. */
+void ox_value_swap(ox_value *a, ox_value *b);
 /* Makes a deep copy, without an env. */
 OX_NODISCARD ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_value);
 

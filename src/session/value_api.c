@@ -191,6 +191,30 @@ failed:
   return st;
 }
 
+ox_status *ox_value_make(ox_alloc alloc, uint32_t dtype, const ox_shape *shape, size_t bytes, ox_value **out_value) {
+  ox_value *v;
+  *out_value = NULL;
+  OX_TRY(make(alloc, 0, &v));
+  ox_status *st = give_memory(v, bytes, 0);
+  if (st) {
+    destroy(v);
+    return st;
+  }
+  v->t.kind = OX_TENSOR, v->t.dtype = dtype, v->t.shape = *shape, v->t.bytes = bytes;
+  *out_value = v;
+  return NULL;
+}
+
+ox_tensor *ox_value_tensor(ox_value *v) { return &v->t; }
+
+void ox_value_swap(ox_value *a, ox_value *b) {
+  ox_tensor t = a->t;
+  void *owned = a->owned;
+  size_t capacity = a->capacity;
+  a->t = b->t, a->owned = b->owned, a->capacity = b->capacity;
+  b->t = t, b->owned = owned, b->capacity = capacity;
+}
+
 /* A kept value without memory of the host. */
 static ox_value *take_bare(ox_recycler *r) {
   pthread_mutex_lock(&r->lock);

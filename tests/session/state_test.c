@@ -64,6 +64,12 @@ static const struct {
                                                      "<num_heads = 2, unidirectional = 1> (q, k, v, , , , past_k, "
                                                      "past_v) }",
      true},
+    {"a cache that is read twice",
+     MODEL(CACHE("B", "2", "8") ", float[B,2,S,8] q, float[B,2,S,8] k, float[B,2,S,8] v",
+           "float[B,2,S,8] y, float[B,2,T,8] z, " AFTER("B", "2",
+                                                        "8")) "{ y, present_k, present_v = Attention <is_causal = 1> "
+                                                              "(q, k, v, , past_k, past_v) z = Neg (present_v) }",
+     true},
     {"GroupQueryAttention",
      MODEL(CACHE("B", "2", "8") ", float[B,S,32] q, float[B,S,16] k, float[B,S,16] v, int32[B] lens, "
                                 "int32 total",
@@ -494,6 +500,84 @@ static void test_out_of_memory(void **state) {
   }
 }
 
+/* An allocator of blocks full of NaN, which counts the large ones. */
+typedef struct {
+  counting_alloc count;
+  atomic_long large, large_bytes;
+} nan_alloc;
+
+enum { LARGE = 128 << 10 };
+
+static void *take_nan(void *ctx, size_t bytes, size_t align) {
+  nan_alloc *a = ctx;
+  void *p = counting_alloc_fn(&a->count, bytes, align);
+  if (p) memset(p, 0xff, bytes);
+  if (p && bytes >= LARGE) atomic_fetch_add(&a->large, 1), atomic_fetch_add(&a->large_bytes, (long)bytes);
+  return p;
+}
+
+static void give_nan(void *ctx, void *p, size_t bytes) {
+  nan_alloc *a = ctx;
+  if (bytes >= LARGE) atomic_fetch_sub(&a->large_bytes, (long)bytes);
+  counting_free_fn(&a->count, p, bytes);
+}
+
+#define MANY_HEADS(node)                                                                                         \
+  MODEL(CACHE("B", "2", "32") ", float[B,S,64] q, float[B,S,64] k, float[B,S,64] v, int32[B] lens, int32 total", \
+        "float[B,S,64] y, " AFTER("B", "2", "32"))                                                               \
+  "{ y, present_k, present_v = " node " }"
+
+/* Caches that grow where they are. Their memory doubles: no step but six or so takes any of that size, or has two. */
+static const char *const growing[] = {
+    MANY_HEADS("Attention <is_causal = 1, q_num_heads = 2, kv_num_heads = 2> (q, k, v, , past_k, past_v)"),
+    MANY_HEADS("com.microsoft.MultiHeadAttention <num_heads = 2, unidirectional = 1> (q, k, v, , , , past_k, past_v)"),
+    MANY_HEADS(
+        "com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 2> (q, k, v, past_k, past_v, lens, total)"),
+};
+
+static void test_growing(void **state) {
+  (void)state;
+  enum { STEPS = 400, CACHE_BYTES = STEPS * 2 * 2 * 32 * 4 * 2 };
+  for (size_t m = 0; m < 2 * OX_COUNT(growing); m++) {
+    nan_alloc nan = {.count = {.fail_at = -1}};
+    const ox_env_opts eo = {.struct_size = sizeof eo, .alloc = {take_nan, give_nan, &nan}};
+    bool reserved = m >= OX_COUNT(growing);
+    ox_env *env;
+    ox_session *s;
+    ox_state *st;
+    carried c;
+    CHECK_OK(ox_env_create(&eo, &env));
+    CHECK_OK(text_session(env, growing[m % OX_COUNT(growing)], NULL, &s));
+    CHECK_OK(ox_state_create(s, NULL, 0, &st));
+    if (reserved) ox_state_reserve(st, STEPS);
+    long large = atomic_load(&nan.large);
+    lengths n = {.batch = 2, .fresh = 1};
+    for (; n.past < STEPS; n.past += n.fresh) {
+      values v;
+      make_values(s, &n, (uint32_t)(7 + n.past), &v);
+      CHECK_OK(run_with(s, st, &v));
+      release_values(&v);
+    }
+    if (atomic_load(&nan.large) - large > (reserved ? 2 : 4))
+      fail_msg("%ld large blocks", atomic_load(&nan.large) - large);
+    if (atomic_load(&nan.large_bytes) > (reserved ? 1 : 2) * (CACHE_BYTES + (64 << 10)))
+      fail_msg("%ld bytes", atomic_load(&nan.large_bytes));
+    begin_by_hand(s, st, n.batch, &c);
+    for (n.past = 0; n.past < STEPS; n.past += n.fresh) {
+      values v;
+      make_values(s, &n, (uint32_t)(7 + n.past), &v);
+      run_by_hand(s, &v, &c);
+      release_values(&v);
+    }
+    check_state(st, &c);
+    end_by_hand(&c);
+    ox_state_release(st);
+    ox_session_release(s);
+    ox_env_release(env);
+    assert_int_equal(atomic_load(&nan.count.live), 0);
+  }
+}
+
 /* What does not grow takes no memory from the third run on. */
 static void test_allocations(void **state) {
   (void)state;
@@ -522,9 +606,9 @@ static void test_allocations(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_same_bits), cmocka_unit_test(test_back),   cmocka_unit_test(test_sequences),
-      cmocka_unit_test(test_given),         cmocka_unit_test(test_errors), cmocka_unit_test(test_out_of_memory),
-      cmocka_unit_test(test_allocations),
+      cmocka_unit_test(test_the_same_bits), cmocka_unit_test(test_back),    cmocka_unit_test(test_sequences),
+      cmocka_unit_test(test_given),         cmocka_unit_test(test_errors),  cmocka_unit_test(test_out_of_memory),
+      cmocka_unit_test(test_allocations),   cmocka_unit_test(test_growing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@ typedef struct {
   void *attrs;
   void *state;
   uint32_t op_version, unaligned_in; /* unaligned_in: as the row's, what load said of this node */
+  uint32_t past_in;                  /* what load said */
 } rows_kernel;
 
 ox_status *ox_ep_pass_status(const ox_ep_host *host, ox_status *st) {
@@ -105,6 +106,7 @@ static ox_status *run(ox_kernel *kernel, const ox_kernel_ctx *c, uint32_t stage,
 static void traits(const ox_kernel *kernel, ox_kernel_traits *out) {
   const rows_kernel *k = (const rows_kernel *)kernel;
   out->inplace = k->def->inplace, out->unaligned_in = k->def->unaligned_in | k->unaligned_in;
+  if (out->struct_size >= sizeof *out) out->past_in = k->past_in;
 }
 
 static double flops(const ox_kernel *kernel, const ox_kernel_ctx *c) {
@@ -222,6 +224,7 @@ static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node,
                    .tune = k->ep->tune};
   ox_status *st = k->def->load(&c);
   k->state = c.state, k->base.consumed = c.consumed, k->unaligned_in = c.unaligned_in;
+  k->past_in = c.past_in;
   return st;
 }
 

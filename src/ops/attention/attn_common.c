@@ -38,7 +38,8 @@ static char *row_at(const ox_attn_mat *m, int64_t b, int64_t h, int64_t row) {
 
 void ox_attn_append(const attn_append *a, int64_t b, int64_t h) {
   size_t bytes = (size_t)a->width * ox_attn_item(a->to.dtype);
-  if (a->n_past) memcpy(row_at(&a->to, b, h, 0), row_at(&a->past, b, h, 0), (size_t)a->n_past * bytes);
+  char *first = row_at(&a->to, b, h, 0), *past = row_at(&a->past, b, h, 0);
+  if (a->n_past && first != past) memcpy(first, past, (size_t)a->n_past * bytes);
   for (int64_t i = 0; bytes && i < a->n_fresh; i++)
     memcpy(row_at(&a->to, b, h, a->n_past + i), row_at(&a->fresh, b, h, i), bytes);
 }

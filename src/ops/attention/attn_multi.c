@@ -166,6 +166,10 @@ static attn_multi bind(const ox_kernel_ctx *c, const attn_multi *plan, const att
   m.a.q.p = m.copies_q ? shared + m.q_at : m.q.p;
   m.a.k.p = m.copies_k ? m.present_k.p : m.k.p;
   m.a.v.p = m.copies_v ? m.present_v.p : m.v.p;
+  if (c->cache_rows) {
+    ox_attn_mat *caches[] = {&m.past_k, &m.past_v, &m.present_k, &m.present_v, &m.a.k, &m.a.v};
+    for (size_t i = 0; i < OX_COUNT(caches); i++) ox_attn_spread(caches[i], m.heads, c->cache_rows);
+  }
   if (m.beam) m.a.k.p = shared + m.beam_k_at, m.a.v.p = shared + m.beam_v_at;
   m.a.out.p = io->out, m.a.qk = io->qk;
   if (m.form) m.a.bias[0].p = shared + m.mask_at;

@@ -130,8 +130,8 @@ static void keep_past(const ox_kernel_ctx *c, const stream *x, int64_t b, int64_
   const gqa_prep *p = c->prep;
   size_t row = (size_t)p->s.width * ox_attn_item(p->cache);
   int64_t gone = n->kept + n->fresh - n->stays; /* rows that leave the cache */
-  if (n->kept > gone)
-    memcpy(element(&x->present, b, h, 0), element(&x->past, b, h, gone), (size_t)(n->kept - gone) * row);
+  char *to = element(&x->present, b, h, 0), *from = element(&x->past, b, h, gone);
+  if (n->kept > gone && to != from) memcpy(to, from, (size_t)(n->kept - gone) * row);
   if (p->quantized) {
     scales s = scales_of(c, x->scale, b, h);
     for (int64_t i = 0; i < n->kept; i++)
@@ -207,7 +207,7 @@ ox_status *gqa_append(const ox_kernel_ctx *c, const ox_attn *a, int64_t b, int64
   const gqa_sizes *s = &p->s;
   const gqa_run *r = c->shared;
   uint32_t type = c->in[Q]->dtype;
-  int64_t heads = s->packed ? s->heads + 2 * s->kv_heads : s->kv_heads, row = heads * s->d;
+  int64_t heads = s->packed ? s->heads + 2 * s->kv_heads : s->kv_heads, row = heads * s->d, apart = c->cache_rows;
   int64_t q_row = s->packed ? row : s->heads * s->d;
   char *packed = (char *)c->in[Q]->data + (size_t)(s->heads * s->d) * ox_attn_item(type);
   for (int i = 0; i < 2; i++) {
@@ -216,8 +216,8 @@ ox_status *gqa_append(const ox_kernel_ctx *c, const ox_attn *a, int64_t b, int64
     stream x = {.is_key = i == 0,
                 .scale = i ? V_SCALE : K_SCALE,
                 .fresh = {fresh, type, s->q_len * row, s->d, row},
-                .past = cache_mat(p, past ? past->data : NULL, p->cache, s->past, s->width),
-                .present = cache_mat(p, i ? r->present_v : r->present_k, p->cache, r->present, s->width),
+                .past = cache_mat(p, past ? past->data : NULL, p->cache, apart ? apart : s->past, s->width),
+                .present = cache_mat(p, i ? r->present_v : r->present_k, p->cache, apart ? apart : r->present, s->width),
                 .seen = i ? a->v : a->k};
     OX_TRY(append_stream(c, &x, b, hk));
   }
