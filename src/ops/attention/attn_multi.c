@@ -126,7 +126,7 @@ static void join(const attn_multi *m, const ox_attn_mat *past, const ox_attn_mat
   attn_append a = {*past, *fresh, *to, m->past, plain ? m->kv_len : 0, width};
   ox_attn_append(&a, b, h);
   if (!plain) biased_rows(m, fresh, bias, first, b, h, m->kv_len, m->past, width, to);
-  if (m->rows > m->total) /* the rest of the buffer stays as it is */
+  if (m->rows > m->total && past->p != to->p) /* the rest of the buffer stays as it is */
     memcpy(at(to, b, h, m->total), at(past, b, h, m->total),
            (size_t)((m->rows - m->total) * width) * ox_attn_item(m->dtype));
 }

@@ -126,12 +126,11 @@ typedef struct stream {
   ox_attn_mat seen;                 /* what attention reads: the present itself, or staged rows */
 } stream;
 
+/* The present may be the past's own buffer, so what attention reads is taken from there first. */
 static void keep_past(const ox_kernel_ctx *c, const stream *x, int64_t b, int64_t h, const gqa_lens *n) {
   const gqa_prep *p = c->prep;
   size_t row = (size_t)p->s.width * ox_attn_item(p->cache);
   int64_t gone = n->kept + n->fresh - n->stays; /* rows that leave the cache */
-  char *to = element(&x->present, b, h, 0), *from = element(&x->past, b, h, gone);
-  if (n->kept > gone && to != from) memcpy(to, from, (size_t)(n->kept - gone) * row);
   if (p->quantized) {
     scales s = scales_of(c, x->scale, b, h);
     for (int64_t i = 0; i < n->kept; i++)
@@ -139,6 +138,8 @@ static void keep_past(const ox_kernel_ctx *c, const stream *x, int64_t b, int64_
   } else if (p->staged && n->kept) {
     memcpy(element(&x->seen, b, h, 0), element(&x->past, b, h, 0), (size_t)n->kept * row);
   }
+  char *to = element(&x->present, b, h, 0), *from = element(&x->past, b, h, gone);
+  if (n->kept > gone && to != from) memmove(to, from, (size_t)(n->kept - gone) * row);
 }
 
 /* Writes new row |i| to where attention reads it, and to the present if it stays there. Attention reads quantized rows
@@ -176,7 +177,8 @@ static ox_status *append_stream(const ox_kernel_ctx *c, const stream *x, int64_t
   keep_past(c, x, b, h, &n);
   for (int64_t i = 0; i < n.fresh; i++) OX_TRY(add_row(c, x, b, h, &n, i));
   size_t rest = (size_t)((r->present - n.stays) * p->s.width) * ox_attn_item(p->cache);
-  if (rest) memset(element(&x->present, b, h, n.stays), 0, rest); /* rows that no key fills yet */
+  bool theirs = x->past.p == x->present.p && !c->cache_rows; /* one buffer of the caller's: the rest stays as it is */
+  if (rest && !theirs) memset(element(&x->present, b, h, n.stays), 0, rest); /* rows that no key fills yet */
   return NULL;
 }
 
