@@ -11,7 +11,7 @@ bool ox_node_has_output(const ox_node *n) {
 
 static ox_status *name_outputs(ox_graph *g, ox_id id) {
   const ox_schema *s = ox_node_schema(g->model, &g->nodes[id], NULL);
-  uint32_t required = !s ? 0 : s->max_out ? s->min_out : 1;
+  uint32_t required = s ? ox_schema_min_out(s) : 0;
   for (uint32_t i = 0; i < OX_MIN(required, g->nodes[id].n_out); i++) {
     ox_id v;
     if (g->nodes[id].out[i] != OX_NONE) continue;

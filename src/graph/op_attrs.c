@@ -165,7 +165,7 @@ static ox_status *check_vars(const ox_schema *schema, const ox_node *n, const ox
 }
 
 ox_status *ox_op_check(const ox_schema *schema, const ox_node *n, const ox_type *const *in) {
-  uint32_t least_out = schema->max_out ? schema->min_out : 1, most_out = schema->max_out ? schema->max_out : 1;
+  uint32_t least_out = ox_schema_min_out(schema), most_out = schema->max_out ? schema->max_out : 1;
   OX_TRY(check_count(n, "inputs", n->n_in, schema->min_in, schema->max_in));
   OX_TRY(check_count(n, "outputs", n->n_out, least_out, most_out));
   for (uint32_t i = 0; i < n->n_in; i++) {

@@ -39,6 +39,9 @@ OX_NODISCARD ox_status *ox_attrs_decode(const ox_schema *schema, const ox_node *
  * error names operator, input, wanted, got. */
 OX_NODISCARD ox_status *ox_op_check(const ox_schema *schema, const ox_node *n, const ox_type *const *in);
 
+/* How many outputs a node must have; the next ones up to max_out may be left out. */
+static inline uint32_t ox_schema_min_out(const ox_schema *s) { return s->max_out ? s->min_out : 1; }
+
 /* In all graphs of |m|, gives a value to every required output that a node leaves out, so that kernels may write it,
  * and removes nodes without any output. */
 OX_NODISCARD ox_status *ox_graph_name_outputs(ox_model *m);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/dce.c - removes what nobody reads. No ONNX operator has side effects, so unread means removable. */
+ * opt/dce.c - removes what nobody reads: nodes, and outputs that may be omitted, which kernels then do not compute. No
+ * ONNX operator has side effects, so unread means removable. */
 #include "base/macros.h"
 #include "graph/grow32.h"
 #include "opt/match.h"
@@ -55,6 +56,23 @@ static ox_status *drain(ox_graph *g, todo *t, uint32_t *n_removed) {
   return NULL;
 }
 
+/* Omits the outputs of |n| that nobody reads and that its operator may leave out; those that stay keep their places, as
+ * operators count them. */
+static ox_status *omit_unread(ox_graph *g, ox_id id, uint32_t *n_removed) {
+  const ox_node *n = &g->nodes[id];
+  uint32_t last = n->n_out;
+  while (last && (n->out[last - 1] == OX_NONE || ox_graph_use_count(g, n->out[last - 1]))) last--;
+  const ox_schema *s = last > 1 ? ox_node_schema(g->model, n, NULL) : NULL;
+  if (!s || s->max_out == OX_VARIADIC) return NULL; /* of any number, none is optional */
+  for (uint32_t i = ox_schema_min_out(s); i < last; i++) {
+    ox_id v = n->out[i];
+    if (v == OX_NONE || ox_graph_use_count(g, v)) continue;
+    OX_TRY(ox_node_set_output(g, id, i, OX_NONE));
+    if (n_removed) ++*n_removed;
+  }
+  return NULL;
+}
+
 ox_status *ox_dce_from(ox_graph *g, ox_id node, ox_origin *origin) {
   if (!unread(g, &g->nodes[node])) return NULL;
   ox_assignment only = g->nodes[node].assigned;
@@ -75,6 +93,8 @@ ox_status *ox_dce_graph(ox_graph *g, uint16_t owner, uint32_t *n_removed) {
   }
   if (!st) st = drain(g, &t, n_removed);
   ox_delete(g->model->alloc, t.ids, t.cap * sizeof *t.ids);
+  for (ox_id i = 0; !st && i < g->n_nodes; i++)
+    if (!g->nodes[i].dead && (!owner || owner == g->nodes[i].assigned.owner)) st = omit_unread(g, i, n_removed);
   for (ox_id v = 0; !st && v < g->n_values; v++) {
     const ox_graph_value *value = &g->values[v];
     if (!value->dead && value->producer == OX_NONE && !value->is_input && !ox_graph_use_count(g, v))
