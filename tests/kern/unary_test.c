@@ -293,6 +293,8 @@ static const struct {
     {OX_UN_AFFINE, "affine", -10, 10, NULL, 0},
     {OX_UN_SIGMOID, "sigmoid", -800, 800, NULL, 3},
     {OX_UN_SWISH, "swish", -40, 40, NULL, 3},
+    {OX_UN_MISH, "mish", -40, 40, NULL, 4},
+    {OX_UN_MISH, "mish, small", -1, 1, NULL, 4},
     {OX_UN_ELU, "elu", -40, 5, NULL, 3},
     {OX_UN_SELU, "selu", -40, 5, NULL, 3},
     {OX_UN_SCALED_TANH, "scaled_tanh", -5, 5, NULL, 4},

@@ -68,6 +68,12 @@ OX_INLINE double ox_f64_tanh(double x) {
   return copysign(t / (t + 2), x);
 }
 
+/* tanh(log(1 + e)) = ((1 + e)^2 - 1) / ((1 + e)^2 + 1) of e = e^x. From 40 on it is 1. */
+OX_INLINE double ox_f64_tanh_softplus(double x) {
+  double e = ox_f64_exp(ox_f64_at_most(x, 40)), t = e * (e + 2);
+  return t / (t + 2);
+}
+
 /* For larger numbers the products with the parts of pi / 2 are not exact. */
 #define OX_F64_TRIG_LIMIT 0x1p20
 

@@ -107,6 +107,7 @@ F64(scaled_tanh, a *ox_f64_tanh(b *x))
 F64(elu, x < 0 ? a * ox_f64_expm1(ox_f64_at_most(x, 0)) : x)
 F64(selu, b *(x < 0 ? a * ox_f64_expm1(ox_f64_at_most(x, 0)) : x))
 F64(swish, x *ox_f64_sigmoid(a *x))
+F64(mish, x *ox_f64_tanh_softplus(x))
 F64(gelu_tanh, x *ox_f64_sigmoid(2 * sqrt_2_over_pi * (x + 0.044715 * x * x * x)))
 
 /* Sines of numbers too large for vectors, of infinities and NaN are the C library's; most blocks have none. */
@@ -162,6 +163,7 @@ const ox_unary_plain UNARY_PLAIN = {
             [OX_UN_SOFTSIGN] = softsign_f64,
             [OX_UN_TANH] = tanh_f64,
             [OX_UN_GELU_TANH] = gelu_tanh_f64,
+            [OX_UN_MISH] = mish_f64,
             [OX_UN_SWISH] = swish_f64,
             [OX_UN_SHRINK] = shrink_f64,
             [OX_UN_CLIP] = clip_f64,
