@@ -116,8 +116,8 @@ static void check_tile(size_t level, uint32_t type, size_t m, size_t n, size_t k
 
 static void test_tiles(void **state) {
   (void)state;
-  static const size_t ms[] = {1, 2, 3, 5, 6, 7, 8, 9, 15, 25}, ns[] = {1, 3, 7, 8, 9, 15, 16, 17, 33, 64, 131},
-                      ks[] = {0, 1, 5, 127, 128, 129, 300};
+  static const size_t ms[] = {1, 2, 3, 5, 6, 7, 8, 9, 15, 25}, ns[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33, 64, 131},
+                      ks[] = {0, 1, 5, 7, 8, 16, 127, 128, 129, 300};
   for (size_t l = 0; level_next(&l); l++)
     for (size_t i = 0; i < OX_COUNT(ms); i++)
       for (size_t j = 0; j < OX_COUNT(ns); j++)
@@ -129,22 +129,50 @@ static void test_tiles(void **state) {
           }
 }
 
-/* Doubles whose sums are rounded: rows in one go, and in pieces. */
-static void test_pieces_have_the_same_bits(void **state) {
+/* Few columns and more rows of B than are packed at a time. */
+static void test_long_columns(void **state) {
   (void)state;
+  enum { M = 5, K = 1100 };
+  static double a[M * K], b[K * 3], c[M * 3];
+  static const uint32_t types[] = {OX_F64, OX_I64, OX_U32};
+  static const size_t ks[] = {511, 512, 513, 520, 1024, 1030, K};
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t at = 0; at < OX_COUNT(types) * OX_COUNT(ks) * 3; at++) {
+      size_t n = at % 3 + 1, k = ks[at / 3 % OX_COUNT(ks)];
+      uint32_t type = types[at / 3 / OX_COUNT(ks)];
+      for (size_t i = 0; i < M * k; i++) put(type, a, i, number(i, false));
+      for (size_t i = 0; i < k * n; i++) put(type, b, i, number(i + 5, false));
+      ox_gemm_plain g = {type, M, n, k, a, b, (ptrdiff_t)k, 1, (ptrdiff_t)n, 1, c, n, {NULL, NULL}};
+      ox_gemm_plain_run(&g, test_levels[l].have, 0, M);
+      for (size_t i = 0; i < M * n; i++) {
+        int64_t sum = 0;
+        for (size_t t = 0; t < k; t++) sum += number(i / n * k + t, false) * number(t * n + i % n + 5, false);
+        if (!is_at(type, c, i, sum)) fail_msg("%s, type %d, k %d", test_levels[l].name, (int)type, (int)k);
+      }
+    }
+}
+
+/* Doubles whose sums are rounded: rows in one go, and in pieces. */
+static void pieces_have_the_same_bits(size_t n) {
   static double a[MOST_M * MOST_K], b[MOST_K * MOST_N], whole[MOST_M * MOST_N], pieces[MOST_M * MOST_N];
   uint32_t seed = 9;
   for (size_t i = 0; i < OX_COUNT(a); i++) a[i] = (double)test_uniform(&seed, -1, 1) / 3;
   for (size_t i = 0; i < OX_COUNT(b); i++) b[i] = (double)test_uniform(&seed, -1, 1) / 7;
   for (size_t l = 0; level_next(&l); l++)
     for (size_t step = 1; step < MOST_M; step += 4) {
-      ox_gemm_plain g = {OX_F64, MOST_M, MOST_N, MOST_K, a, b, MOST_K, 1, MOST_N, 1, whole, MOST_N, {NULL, NULL}};
+      ox_gemm_plain g = {OX_F64, MOST_M, n, MOST_K, a, b, MOST_K, 1, (ptrdiff_t)n, 1, whole, n, {NULL, NULL}};
       ox_gemm_plain_run(&g, test_levels[l].have, 0, MOST_M);
       g.c = pieces;
       for (size_t i = 0; i < MOST_M; i += step)
         ox_gemm_plain_run(&g, test_levels[l].have, i, OX_MIN(i + step, (size_t)MOST_M));
-      assert_memory_equal(whole, pieces, sizeof whole);
+      assert_memory_equal(whole, pieces, MOST_M * n * sizeof *whole);
     }
+}
+
+static void test_pieces_have_the_same_bits(void **state) {
+  static const size_t ns[] = {1, 2, 3, 4, MOST_N};
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(ns); i++) pieces_have_the_same_bits(ns[i]);
 }
 
 int main(void) {
@@ -152,6 +180,7 @@ int main(void) {
       cmocka_unit_test(test_bytes_wrap),
       cmocka_unit_test(test_odd_addresses),
       cmocka_unit_test(test_tiles),
+      cmocka_unit_test(test_long_columns),
       cmocka_unit_test(test_pieces_have_the_same_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_plain_body.h - products of doubles and of integers of 32 and 64 bits over the SIMD vocabulary. Each
- * sum is formed in the order of k, whoever forms it. Included with PLAIN_ISA, PLAIN_NEEDS, and the tile in registers:
+ * kern/gemm/gemm_plain_body.h - products of doubles and of integers of 32 and 64 bits over the SIMD vocabulary. The
+ * order in which a sum is formed depends on k and the number of columns, not on who forms it. Included with PLAIN_ISA, PLAIN_NEEDS, and the tile in registers:
  * PLAIN_MR rows, PLAIN_NV vectors. */
 #include "kern/gemm/gemm_plain.h"
 
@@ -9,6 +9,7 @@ enum { PLAIN_KC = 128 /* with which a panel stays in L1 */ };
 #define TILE_NAME f64
 #define TILE_T double
 #define TILE_U ox_f64u
+#define TILE_W double
 #define TILE_V vf64
 #define TILE_LANES VF64_LANES
 #define TILE_OP(op) vf64_##op
@@ -18,6 +19,7 @@ enum { PLAIN_KC = 128 /* with which a panel stays in L1 */ };
 #define TILE_NAME i32
 #define TILE_T int32_t
 #define TILE_U ox_i32u
+#define TILE_W uint32_t
 #define TILE_V vi32
 #define TILE_LANES VF32_LANES
 #define TILE_OP(op) vi32_##op
@@ -27,6 +29,7 @@ enum { PLAIN_KC = 128 /* with which a panel stays in L1 */ };
 #define TILE_NAME i64
 #define TILE_T int64_t
 #define TILE_U ox_i64u
+#define TILE_W uint64_t
 #define TILE_V vi64
 #define TILE_LANES VF64_LANES
 #define TILE_OP(op) vi64_##op

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/gemm_plain_tile.h - products of one type, in tiles of C whose sums stay in registers. Included by
  * gemm_plain_body.h with
- *   TILE_NAME; TILE_T, TILE_U: the element, and the same at any address; TILE_V, TILE_LANES: vectors of it;
+ *   TILE_NAME; TILE_T, TILE_U: the element, and the same at any address; TILE_W: one whose sums wrap; TILE_V,
+ *   TILE_LANES: vectors of it;
  *   TILE_OP(op): the vocabulary's name of load, load_n, store, store_n, splat, zero; TILE_ADD(a, b, c): a b + c. */
 #define TILE(stem) OX_PASTE(TILE_NAME, stem)
 
@@ -86,7 +87,13 @@ static size_t TILE(_row)(const ox_gemm_plain *g, size_t row) {
   return j;
 }
 
+#include "kern/gemm/gemm_plain_narrow.h"
+
 static void TILE(_run)(const ox_gemm_plain *g, size_t row0, size_t row1) {
+  if (TILE(_is_narrow)(g)) {
+    TILE(_narrow)(g, row0, row1);
+    return;
+  }
   for (size_t j = row1 - row0 == 1 ? TILE(_row)(g, row0) : 0; j < g->n; j += TILE(_nr)) {
     size_t k0 = 0, cols = OX_MIN((size_t)TILE(_nr), g->n - j);
     do {
@@ -97,6 +104,7 @@ static void TILE(_run)(const ox_gemm_plain *g, size_t row0, size_t row1) {
 }
 
 #undef TILE
+#undef TILE_W
 #undef TILE_NAME
 #undef TILE_T
 #undef TILE_U
