@@ -5,7 +5,10 @@
 #include "base/cksize.h"
 #include "kern/binary/binary.h"
 
-enum { LINE_WORK = 1 << 14 /* additions of a tile, about */ };
+enum {
+  LINE_WORK = 1 << 14, /* additions of a tile, about */
+  VECTOR = 8           /* outputs that an inner loop of known length computes, so that it becomes vectors */
+};
 
 bool ox_deconv_cols_init(ox_deconv_cols *p, const ox_deconv_axis *axis, int64_t batch, int64_t ic, int64_t oc,
                          ox_isa have) {
@@ -21,7 +24,9 @@ bool ox_deconv_cols_init(ox_deconv_cols *p, const ox_deconv_axis *axis, int64_t 
                     OX_F32, OX_F32, OX_GEMM_DIRECT);
   p->n_products = batch * (int64_t)ox_gemm_tiles(&p->product);
   size_t line;
-  if (!ox_mul_ok((size_t)p->widest, (size_t)axis[2].stride * sizeof(float), &line)) return false;
+  if (!ox_mul_ok((size_t)p->widest, (size_t)axis[2].stride * sizeof(float), &line) ||
+      !ox_add_ok(line, VECTOR * sizeof(float), &line))
+    return false;
   p->scratch = OX_MAX(p->product.scratch, line);
   int64_t work = OX_CEIL_DIV(p->taps * axis[2].in, axis[0].stride * axis[1].stride) + axis[2].out;
   p->lines_per_tile = OX_MAX(LINE_WORK / OX_MAX(work, 1), 1);
@@ -47,28 +52,52 @@ void ox_deconv_cols_products(const ox_deconv_cols *p, const float *x, const floa
   }
 }
 
-/* Does output |o| of an axis get a product of tap |t|? *in: of which input. */
-static bool find_input(const ox_deconv_axis *a, int64_t o, int64_t t, int64_t *in) {
-  int64_t at = o + a->lo - t * a->dilation;
-  *in = at / a->stride;
-  return at >= 0 && at % a->stride == 0 && *in < a->in;
+/* A place on an axis in whole strides and what is left, 0 or more: moving it takes no division, and lines are short. */
+typedef struct place {
+  int64_t whole, left;
+} place;
+
+static place place_of(int64_t at, int64_t stride) {
+  place p = {at / stride, at % stride};
+  return p.left < 0 ? (place){p.whole - 1, p.left + stride} : p;
+}
+static place ahead(place p, place by, int64_t stride) {
+  bool over = p.left + by.left >= stride;
+  return (place){p.whole + by.whole + over, p.left + by.left - (over ? stride : 0)};
+}
+static place back(place p, place by, int64_t stride) {
+  bool under = p.left < by.left;
+  return (place){p.whole - by.whole - under, p.left - by.left + (under ? stride : 0)};
 }
 
-/* Adds the columns of a line of inputs for all taps of the last axis. The outputs of phase f are contiguous, from
- * sums + f * widest on. */
-static void add_taps(const ox_deconv_cols *p, const float *from, float *sums) {
+/* What is the same for all lines. */
+typedef struct taps_at {
+  place step[OX_CONV_AXES]; /* from tap to tap */
+  place first, out;         /* where the first tap of the last axis adds, and the length of a line */
+  ox_binary_fn *add;
+} taps_at;
+
+static taps_at taps_of(const ox_deconv_cols *p) {
+  taps_at t = {.add = ox_binary_select(p->isa)->fn[OX_BIN_ADD][OX_F32]};
+  for (int i = 0; i < OX_CONV_AXES; i++) t.step[i] = place_of(p->axis[i].dilation, p->axis[i].stride);
+  t.first = place_of(-p->axis[2].lo, p->axis[2].stride), t.out = place_of(p->axis[2].out, p->axis[2].stride);
+  return t;
+}
+
+/* Does the output at |at| get products of input at->whole? */
+static bool is_input(const ox_deconv_axis *a, place at) { return !at.left && at.whole >= 0 && at.whole < a->in; }
+
+/* Adds the columns of a line of inputs for all taps of the last axis. */
+static void add_taps(const ox_deconv_cols *p, const taps_at *at, const float *from, float *sums) {
   const ox_deconv_axis *a = &p->axis[2];
-  ox_binary_fn *add = ox_binary_select(p->isa)->fn[OX_BIN_ADD][OX_F32];
-  for (int64_t t = 0; t < a->kernel; t++, from += p->pixels) {
-    int64_t off = t * a->dilation - a->lo, first = (off % a->stride + a->stride) % a->stride;
-    int64_t shift = (off - first) / a->stride, n = first < a->out ? OX_CEIL_DIV(a->out - first, a->stride) : 0;
+  place phase = at->first; /* outputs of phase f are contiguous, from sums + f * widest on */
+  for (int64_t t = 0; t < a->kernel; t++, from += p->pixels, phase = ahead(phase, at->step[2], a->stride)) {
+    int64_t n = at->out.whole + (phase.left < at->out.left), shift = phase.whole;
     int64_t begin = OX_MAX(-shift, 0), end = OX_MIN(a->in, n - shift);
-    float *to = sums + first * p->widest + shift;
-    if (begin < end) add(to + begin, from + begin, to + begin, (size_t)(end - begin), 0);
+    float *to = sums + phase.left * p->widest + shift;
+    if (begin < end) at->add(to + begin, from + begin, to + begin, (size_t)(end - begin), 0);
   }
 }
-
-enum { VECTOR = 8 /* outputs that an inner loop of known length computes, so that it becomes vectors */ };
 
 /* Interleaves the phases of a line, |step| of them, |widest| floats apart, to n outputs. */
 static void interleave_phases(const float *from, int64_t widest, int64_t step, int64_t n, float *y) {
@@ -83,15 +112,21 @@ static void interleave_phases(const float *from, int64_t widest, int64_t step, i
 }
 
 /* A line of outputs on which several taps may fall. */
-static void line_sum(const ox_deconv_cols *p, const float *cols, float bias, float *y, int64_t d, int64_t h,
-                     float *sums) {
+static void line_sum(const ox_deconv_cols *p, const taps_at *taps, const float *cols, float bias, float *y, int64_t d,
+                     int64_t h, float *sums) {
   const ox_deconv_axis *a = p->axis;
-  int64_t step = a[2].stride, in_d, in_h;
-  for (int64_t i = 0; i < step * p->widest; i++) sums[i] = bias;
-  for (int64_t td = 0; td < a[0].kernel; td++)
-    for (int64_t th = 0; th < a[1].kernel; th++)
-      if (find_input(&a[0], d, td, &in_d) && find_input(&a[1], h, th, &in_h))
-        add_taps(p, cols + (td * a[1].kernel + th) * a[2].kernel * p->pixels + (in_d * a[1].in + in_h) * a[2].in, sums);
+  int64_t step = a[2].stride, line = a[2].kernel * p->pixels;
+  place in_d = place_of(d + a[0].lo, a[0].stride), top = place_of(h + a[1].lo, a[1].stride);
+  for (int64_t i = 0; i < step * p->widest; i += VECTOR)
+    for (int k = 0; k < VECTOR; k++) sums[i + k] = bias;
+  for (int64_t td = 0; td < a[0].kernel; td++, in_d = back(in_d, taps->step[0], a[0].stride)) {
+    const float *from = cols + td * a[1].kernel * line;
+    place in_h = top;
+    for (int64_t th = 0; is_input(&a[0], in_d) && th < a[1].kernel; th++, from += line) {
+      if (is_input(&a[1], in_h)) add_taps(p, taps, from + (in_d.whole * a[1].in + in_h.whole) * a[2].in, sums);
+      in_h = back(in_h, taps->step[1], a[1].stride);
+    }
+  }
   interleave_phases(sums, p->widest, step, a[2].out, y);
 }
 
@@ -135,6 +170,7 @@ void ox_deconv_cols_lines(const ox_deconv_cols *p, const float *cols, const floa
                           int64_t end, void *scratch) {
   const ox_deconv_axis *a = p->axis;
   bool disjoint = ox_deconv_disjoint(a);
+  taps_at taps = taps_of(p);
   for (int64_t i = begin; i < end; i++) {
     int64_t h = i % a[1].out, d = i / a[1].out % a[0].out, plane = i / a[1].out / a[0].out;
     const float *from = cols + plane * p->taps * p->pixels;
@@ -142,6 +178,6 @@ void ox_deconv_cols_lines(const ox_deconv_cols *p, const float *cols, const floa
     if (disjoint)
       line_disjoint(p, from, b, y + i * a[2].out, d, h);
     else
-      line_sum(p, from, b, y + i * a[2].out, d, h, scratch);
+      line_sum(p, &taps, from, b, y + i * a[2].out, d, h, scratch);
   }
 }
