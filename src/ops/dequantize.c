@@ -68,11 +68,31 @@ static void spread(const ox_convert *cv, const ox_tensor *t, const ox_scales *s,
   }
 }
 
-/* n integers from |at| on less a zero point, times a scale. */
+/* |n| integers of 4 bits from an even element |at| on as bytes. All loops are of known length. */
+enum { PAIRS = OX_CONVERT_BLOCK / 2 };
+
+static void part_halves(const ox_tensor *x, int64_t at, size_t n, uint16_t *restrict pairs) {
+  uint8_t joined[PAIRS] = {0}, *u = (uint8_t *)pairs;
+  memcpy(joined, (const char *)x->data + at / 2, (n + 1) / 2);
+  for (int i = 0; i < PAIRS; i++) pairs[i] = (uint16_t)((joined[i] & 15) | (joined[i] & 0xf0) << 4);
+  if (x->dtype == OX_I4)
+    for (int i = 0; i < 2 * PAIRS; i++) u[i] = (uint8_t)((u[i] ^ 8) - 8);
+}
+
+/* n integers from |at| on less a zero point, times a scale. Of 4 bits: up to OX_CONVERT_BLOCK, |at| even. */
 static void widen(const ox_kernel_ctx *c, const ox_tensor *t, int64_t at, size_t n, float scale, int zero, float *y) {
   const ox_quantize_table *q = ox_quantize_select(c->isa);
   const void *x = t->data;
+  uint16_t pairs[PAIRS];
   switch (t->dtype) {
+    case OX_U4:
+      part_halves(t, at, n, pairs);
+      q->u8_f32((const uint8_t *)pairs, y, n, scale, zero);
+      break;
+    case OX_I4:
+      part_halves(t, at, n, pairs);
+      q->i8_f32((const int8_t *)pairs, y, n, scale, zero);
+      break;
     case OX_U8:
       q->u8_f32((const uint8_t *)x + at, y, n, scale, zero);
       break;
@@ -108,9 +128,12 @@ static void beside(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_a
   if (!floats) cv->store_f32[c->out[0]->dtype](x, c->out[0]->data, (size_t)at, n, NULL);
 }
 
+enum { REAL = OX_BIT(OX_F32) | OX_T_FLOAT16S };
+
+static bool is_half(uint32_t dtype) { return dtype == OX_U4 || dtype == OX_I4; }
+
 /* Can |segment| be used? For int32, the type of biases, only if zero points are missing or 0. */
 static bool goes_fast(const ox_kernel_ctx *c) {
-  enum { REAL = OX_BIT(OX_F32) | OX_T_FLOAT16S };
   if (!(OX_BIT(c->in[1]->dtype) & REAL) || !(OX_BIT(c->out[0]->dtype) & REAL)) return false;
   if (c->in[0]->dtype != OX_I32) return (OX_BIT(c->in[0]->dtype) & OX_T_QUANTIZED_FAST) != 0;
   int64_t n = ox_ctx_has(c, 2) ? ox_shape_count(&c->in[2]->shape) : 0;
@@ -118,17 +141,6 @@ static bool goes_fast(const ox_kernel_ctx *c) {
   int32_t any = 0;
   for (int64_t i = 0; i < n; i++) any |= zeros[i];
   return any == 0;
-}
-
-/* |n| integers of 4 bits from an even element |at| on as bytes. All loops are of known length. */
-enum { PAIRS = OX_CONVERT_BLOCK / 2 };
-
-static void part_halves(const ox_tensor *x, int64_t at, size_t n, uint16_t *restrict pairs) {
-  uint8_t joined[PAIRS] = {0}, *u = (uint8_t *)pairs;
-  memcpy(joined, (const char *)x->data + at / 2, (n + 1) / 2);
-  for (int i = 0; i < PAIRS; i++) pairs[i] = (uint16_t)((joined[i] & 15) | (joined[i] & 0xf0) << 4);
-  if (x->dtype == OX_I4)
-    for (int i = 0; i < 2 * PAIRS; i++) u[i] = (uint8_t)((u[i] ^ 8) - 8);
 }
 
 /* Integers of 4 bits with one scale and zero point to a segment into floats. */
@@ -152,10 +164,17 @@ static void block_halves(const ox_kernel_ctx *c, const ox_convert *cv, int64_t a
   }
 }
 
+/* Can |beside| be used, where scales begin at |scale_at|? */
+static bool goes_beside(const ox_kernel_ctx *c, int64_t scale_at) {
+  if (!is_half(c->in[0]->dtype)) return c->in[0]->dtype != OX_I32 && goes_fast(c);
+  bool real = (OX_BIT(c->in[1]->dtype) & REAL) && (OX_BIT(c->out[0]->dtype) & REAL);
+  return real && !(ox_ctx_has(c, 2) && scale_at % 2);
+}
+
 static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n) {
   const dequantize_prep *p = c->prep;
   ox_segment g = ox_scales_at(&p->pair.scales, at);
-  if (g.step && g.n >= (int64_t)n && ox_scale_pair_is_beside(&p->pair) && c->in[0]->dtype != OX_I32 && goes_fast(c)) {
+  if (g.step && g.n >= (int64_t)n && ox_scale_pair_is_beside(&p->pair) && goes_beside(c, g.off)) {
     beside(c, at, n, g.off);
     return;
   }
@@ -214,8 +233,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   (void)stage, (void)scratch;
   const dequantize_prep *p = c->prep;
   bool floats = c->in[1]->dtype == OX_F32 && c->out[0]->dtype == OX_F32;
-  bool halves = floats && (c->in[0]->dtype == OX_U4 || c->in[0]->dtype == OX_I4) && ox_shape_count(&c->in[0]->shape) &&
-                ox_scale_pair_is_even(&p->pair);
+  bool halves =
+      floats && is_half(c->in[0]->dtype) && ox_shape_count(&c->in[0]->shape) && ox_scale_pair_is_even(&p->pair);
   const ox_scaled_run r = {
       .pair = &p->pair, .fast = goes_fast(c), .segment = segment, .block = halves ? block_halves : block_any};
   ox_scaled_run_tiles(&r, c, tiles);
