@@ -44,7 +44,7 @@ if(onyx_xnnpack_api)
   onyx_add_plugin(onyx_xnnpack ${onyx_xnnpack_sources} ${onyx_plugin_reason})
   target_include_directories(onyx_xnnpack PRIVATE src)
   set_target_properties(onyx_xnnpack PROPERTIES OUTPUT_NAME onyx-xnnpack)
-  set_property(SOURCE src/plugins/xnnpack/xp_kinds_bounded.c APPEND PROPERTY COMPILE_OPTIONS -O3) # vectors
+  set_property(SOURCE src/plugins/xnnpack/xp_kinds_bounded.c src/plugins/xnnpack/api2022/product_2022.c APPEND PROPERTY COMPILE_OPTIONS -O3) # vectors
   target_compile_definitions(onyx_xnnpack PRIVATE ${onyx_xnnpack_variants})
   target_include_directories(onyx_xnnpack SYSTEM PRIVATE ${ONYX_XNNPACK_INCLUDE})
   target_link_libraries(onyx_xnnpack PRIVATE ${ONYX_XNNPACK_LIBRARY})

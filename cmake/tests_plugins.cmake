@@ -99,7 +99,7 @@ endif()
 
 # The provider "xnnpack", alone and through the tests that hold for all providers.
 if(TARGET onyx_xnnpack)
-  foreach(name xnnpack_ops xnnpack_pieces xnnpack_runs)
+  foreach(name xnnpack_ops xnnpack_pieces xnnpack_products xnnpack_runs)
     target_compile_definitions(test.plugins.xnnpack.${name} PRIVATE XNNPACK_PLUGIN="$<TARGET_FILE:onyx_xnnpack>"
       XNNPACK_API=${onyx_xnnpack_api} XNNPACK_IS_STATIC=$<BOOL:${onyx_xnnpack_is_static}>
       XNNPACK_AVERAGES_BYTES=$<BOOL:${XP_AVERAGE_ROOM}>)

@@ -42,6 +42,13 @@ void xp_arena_free(xp_arena *a);
 
 extern const struct xnn_allocator xp_allocator; /* passed to xnn_initialize */
 
+/* Memory for what the library allocates on this thread from one xp_lend to the next: operators that live for one call.
+ * What does not fit is allocated. They must be deleted under a loan of the same memory. NULL ends it. */
+typedef struct xp_loan {
+  char *at, *end;
+} xp_loan;
+void xp_lend(xp_loan *loan);
+
 /* A shape in ONNX order: N, C, spatial dimensions. */
 typedef struct xp_dims {
   int rank;

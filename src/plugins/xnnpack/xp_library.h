@@ -10,7 +10,8 @@
 #include "xp_kinds.h"
 
 struct xp_calls {
-  /* NULL if the operator has weights: then xp_lib_make (xp_recipe.h) creates it. */
+  /* NULL if the operator has weights, which xp_lib_make (xp_recipe.h) creates, or if no operator is kept between calls:
+   * then |op| is NULL below, and setup also computes, with operators that it makes in |c->room|. */
   enum xnn_status (*create)(const xp_step *s, const xp_call *c, xnn_operator_t *out_op);
   /* Fixes shapes and the number of threads. Stores the workspace size for |c->room| in |*out_room|, which the caller
    * has set to 0. NULL: setup does it. */
@@ -24,7 +25,7 @@ extern const xp_calls xp_lib_unary, xp_lib_convert, xp_lib_half, xp_lib_prelu, x
     xp_lib_pad;
 extern const xp_calls xp_lib_max_pool, xp_lib_average_pool, xp_lib_global_average_pool, xp_lib_resize;
 extern const xp_calls xp_lib_conv, xp_lib_deconv, xp_lib_linear;
-extern const xp_calls xp_lib_product; /* MatMul of two inputs; |create| is NULL if the library has none */
+extern const xp_calls xp_lib_product; /* MatMul of two inputs */
 
 extern const char xp_lib_version[];
 extern const bool xp_lib_pointwise; /* a 1x1 Conv is faster as the library's fully connected operator */

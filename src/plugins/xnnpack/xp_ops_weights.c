@@ -200,11 +200,10 @@ static const char *check_matrix(const xp_dims *w) {
   return NULL;
 }
 
-/* Is it a product of two non-constant matrices that the library can compute? */
+/* Is it a product of two non-constant matrices? */
 static bool is_product(const xp_graph *g, size_t node) {
   uint32_t a = xp_in(g, node, 0), b = xp_in(g, node, 1);
-  return xp_lib_product.create && !xp_is_weights(g, b) && xp_is_float(g, a) && xp_is_float(g, b) &&
-         xp_rank(g, a) >= 2 && xp_rank(g, b) >= 2;
+  return !xp_is_weights(g, b) && xp_is_float(g, a) && xp_is_float(g, b) && xp_rank(g, a) >= 2 && xp_rank(g, b) >= 2;
 }
 
 static ox_status *emit_product(xp_build *b, size_t node) {

@@ -111,7 +111,7 @@ static enum xnn_status run_op(const xp_step *s, const xp_call *call, xnn_operato
   struct pthreadpool pool = call->ep->pool;
   enum xnn_status answer = s->kind->lib->setup(s, call, op);
   if (s->shared) pool.columns = s->shared->columns;
-  return answer == xnn_status_success ? xnn_run_operator(op, call->ep->given ? &pool : NULL) : answer;
+  return answer == xnn_status_success && op ? xnn_run_operator(op, call->ep->given ? &pool : NULL) : answer;
 }
 
 /* Reshapes the operator for this call unless the call before had the same shape and threads. */

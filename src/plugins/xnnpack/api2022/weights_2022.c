@@ -116,7 +116,6 @@ static enum xnn_status linear_setup(const xp_step *s, const xp_call *c, xnn_oper
 const xp_calls xp_lib_conv = {NULL, NULL, conv_setup};
 const xp_calls xp_lib_deconv = {NULL, NULL, deconv_setup};
 const xp_calls xp_lib_linear = {NULL, NULL, linear_setup};
-const xp_calls xp_lib_product = {NULL, NULL, NULL};
 const char xp_lib_version[] = "2022-02";
 const bool xp_lib_pointwise = false;
 const uint32_t xp_lib_panel = 16;
