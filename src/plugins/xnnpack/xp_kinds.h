@@ -7,7 +7,7 @@
 
 /* With weights (xp_kinds_weights.c). */
 extern const xp_kind xp_kind_conv, xp_kind_pointwise, xp_kind_deconv, xp_kind_linear;
-/* Of two inputs. */
+/* Of two inputs. flags 1: the right factor has the product's columns as rows. */
 extern const xp_kind xp_kind_product;
 /* Of windows, in channels last (xp_kinds_window.c). */
 extern const xp_kind xp_kind_max_pool, xp_kind_average_pool, xp_kind_global_average_pool, xp_kind_resize;
@@ -48,6 +48,8 @@ void xp_sizes(const xp_call *c, int i, size_t out[XP_MOST_RANK]);
 /* The window of a pool, with pads added where the padded image is smaller than the window. Neither a maximum nor a mean
  * counts them. */
 xp_window xp_pool_window(const xp_step *s, const xp_dims *x);
+/* Columns of a product by |b|. */
+static inline int64_t xp_product_columns(const xp_step *s, const xp_dims *b) { return b->d[b->rank - (s->flags ? 2 : 1)]; }
 /* Rows and columns of an image of rank 3 (one row) or 4. */
 static inline size_t xp_rows(const xp_dims *d) { return d->rank == 3 ? 1 : (size_t)d->d[2]; }
 static inline size_t xp_columns(const xp_dims *d) { return (size_t)d->d[d->rank - 1]; }

@@ -51,11 +51,10 @@ static const char *linear_shape(const xp_step *s, const xp_dims *const *in, xp_d
 static const char *product_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   const xp_dims *a = in[0], *b = in[1];
   xp_dims batch_a = *a, batch_b = *b;
-  (void)s;
   batch_a.rank -= 2, batch_b.rank -= 2;
-  if (a->d[a->rank - 1] != b->d[b->rank - 2]) return "the inner dimensions of the product differ";
+  if (a->d[a->rank - 1] != b->d[b->rank - (s->flags ? 1 : 2)]) return "the inner dimensions of the product differ";
   if (!xp_broadcast(&batch_a, &batch_b, out)) return "the shapes do not broadcast";
-  out->d[out->rank++] = a->d[a->rank - 2], out->d[out->rank++] = b->d[b->rank - 1];
+  out->d[out->rank++] = a->d[a->rank - 2], out->d[out->rank++] = xp_product_columns(s, b);
   return NULL;
 }
 

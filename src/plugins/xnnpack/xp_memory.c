@@ -10,7 +10,8 @@
 
 enum { LARGE = 1 << 20, HUGE_PAGE = 1 << 21, LOAN_ALIGN = 64 };
 
-/* What is left of the loan is |lent->at| to |lent->end|; blocks that came from it lie between |lent_from| and the end. */
+/* What is left of the loan is |lent->at| to |lent->end|; blocks that came from it lie between |lent_from| and the end.
+ */
 static _Thread_local xp_loan *lent;
 static _Thread_local char *lent_from;
 

@@ -122,13 +122,16 @@ static const char *check_transpose(const xp_graph *g, size_t node) {
   return NULL;
 }
 
+/* One that a product reads is part of the product's steps. */
 static ox_status *emit_transpose(xp_build *b, size_t node) {
   const xp_graph *g = &b->g;
+  size_t reader = b->values[xp_out(g, node, 0)].consumer;
   uint32_t x = xp_in(g, node, 0), type = xp_inner_type(g, x), in;
   int rank = xp_rank(g, x);
   size_t n;
   const int64_t *perm = xp_attr_ints(g, node, "perm", &n);
   xp_step *s;
+  if (reader != SIZE_MAX && xp_turner(g, reader) == node) return NULL;
   XP_TRY(xp_need(b, x, type, xp_is_last(b, x), &in));
   XP_TRY(xp_add(b, node, &xp_kind_transpose, &in, 1, xp_out(g, node, 0), type, false, &s));
   for (int d = 0; d < rank; d++) s->sizes[d] = perm ? perm[d] : rank - 1 - d;

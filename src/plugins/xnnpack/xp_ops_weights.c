@@ -206,11 +206,37 @@ static bool is_product(const xp_graph *g, size_t node) {
   return !xp_is_weights(g, b) && xp_is_float(g, a) && xp_is_float(g, b) && xp_rank(g, a) >= 2 && xp_rank(g, b) >= 2;
 }
 
+/* The output of the Transpose |node| with its last two axes swapped: often its input. */
+static ox_status *need_turned(xp_build *b, size_t node, uint32_t *out) {
+  const xp_graph *g = &b->g;
+  uint32_t x = xp_in(g, node, 0), in;
+  int rank = xp_rank(g, x);
+  int64_t order[XP_MOST_RANK] = {1, 0};
+  size_t n;
+  const int64_t *perm = xp_attr_ints(g, node, "perm", &n);
+  bool same = true;
+  xp_step *s;
+  if (perm) memcpy(order, perm, n * sizeof *perm);
+  order[rank - 1] = order[rank - 2], order[rank - 2] = perm ? perm[rank - 1] : 0;
+  for (int d = 0; d < rank; d++) same = same && order[d] == d;
+  if (same) return xp_need(b, x, OX_F32, false, out);
+  XP_TRY(xp_need(b, x, OX_F32, xp_is_last(b, x), &in));
+  XP_TRY(xp_add(b, node, &xp_kind_transpose, &in, 1, xp_out(g, node, 0), OX_F32, false, &s));
+  memcpy(s->sizes, order, sizeof order);
+  *out = s->out;
+  return NULL;
+}
+
 static ox_status *emit_product(xp_build *b, size_t node) {
+  size_t turner = xp_turner(&b->g, node);
   uint32_t in[2];
   xp_step *s;
-  for (size_t i = 0; i < 2; i++) XP_TRY(xp_need(b, xp_in(&b->g, node, i), OX_F32, false, &in[i]));
-  return xp_add(b, node, &xp_kind_product, in, 2, xp_out(&b->g, node, 0), OX_F32, false, &s);
+  XP_TRY(xp_need(b, xp_in(&b->g, node, 0), OX_F32, false, &in[0]));
+  XP_TRY(turner == SIZE_MAX ? xp_need(b, xp_in(&b->g, node, 1), OX_F32, false, &in[1])
+                            : need_turned(b, turner, &in[1]));
+  XP_TRY(xp_add(b, node, &xp_kind_product, in, 2, xp_out(&b->g, node, 0), OX_F32, false, &s));
+  s->flags = turner != SIZE_MAX;
+  return NULL;
 }
 
 static const char *check_matmul(const xp_graph *g, size_t node) {
@@ -242,16 +268,28 @@ static size_t find_bias(const xp_build *b, size_t node, int64_t n, uint32_t *out
   return add;
 }
 
+/* The constant matrix that the right factor is the transpose of (a large one is not folded); UINT32_MAX: none. */
+static uint32_t turned_matrix(const xp_graph *g, size_t node) {
+  size_t turner = xp_turner(g, node);
+  uint32_t x = turner == SIZE_MAX ? UINT32_MAX : xp_in(g, turner, 0);
+  xp_dims w;
+  xp_shape(g, x, &w);
+  return w.rank == 2 && xp_is_weights(g, x) && g->h->value_const(g->g, x) && !check_matrix(&w) ? x : UINT32_MAX;
+}
+
 static ox_status *emit_matmul(xp_build *b, size_t node) {
   xp_dims w;
-  if (is_product(&b->g, node)) return emit_product(b, node);
-  xp_shape(&b->g, xp_in(&b->g, node, 1), &w);
-  int64_t n = w.rank == 2 ? w.d[1] : 1;
+  uint32_t matrix = turned_matrix(&b->g, node);
+  bool turned = matrix != UINT32_MAX;
+  if (!turned && is_product(&b->g, node)) return emit_product(b, node);
+  if (!turned) matrix = xp_in(&b->g, node, 1);
+  xp_shape(&b->g, matrix, &w);
+  int64_t k = w.d[turned], n = w.rank == 2 ? w.d[!turned] : 1;
   uint32_t bias = UINT32_MAX;
   xp_tail tail;
   size_t add = w.rank == 2 ? find_bias(b, node, n, &bias) : SIZE_MAX;
   xp_find_tail(b, add == SIZE_MAX ? node : add, &tail);
-  XP_TRY(emit_linear(b, node, xp_in(&b->g, node, 1), bias, w.d[0], n, false, &tail));
+  XP_TRY(emit_linear(b, node, matrix, bias, k, n, turned, &tail));
   if (add != SIZE_MAX) b->done[add] = true;
   return NULL;
 }

@@ -142,6 +142,16 @@ bool xp_is_weights(const xp_graph *g, uint32_t value) {
          (zero == UINT32_MAX || (constant(g, zero) && xp_type(g, zero) == type));
 }
 
+size_t xp_turner(const xp_graph *g, size_t node) {
+  uint32_t b = xp_is_op(g, node, "MatMul") ? xp_in(g, node, 1) : UINT32_MAX;
+  size_t from = b == UINT32_MAX ? SIZE_MAX : g->h->value_producer(g->g, b), n;
+  int rank = xp_rank(g, b);
+  if (!xp_is_op(g, from, "Transpose") || g->h->value_use_count(g->g, b) != 1) return SIZE_MAX;
+  if (rank < 2 || xp_rank(g, xp_in(g, node, 0)) < 2 || !xp_is_float(g, b)) return SIZE_MAX;
+  const int64_t *perm = xp_attr_ints(g, from, "perm", &n);
+  return (perm ? n == (size_t)rank && perm[rank - 2] == rank - 1 : rank == 2) ? from : SIZE_MAX;
+}
+
 /* ---- attributes of operators ---- */
 
 static const char *read_pads(const xp_graph *g, size_t node, int n, xp_window *w) {

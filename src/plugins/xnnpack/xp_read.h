@@ -49,6 +49,11 @@ size_t xp_dequantizer(const xp_graph *g, uint32_t value);
 /* Is it a float constant, or dequantized from constants and read only once? */
 bool xp_is_weights(const xp_graph *g, uint32_t value);
 
+/* The Transpose that makes the right factor of the MatMul |node|, nothing else reads, and moves its input's last axis to
+ * the one before: it can be left out, or keep its rows together, if the product takes a factor of swapped axes.
+ * SIZE_MAX: there is none. */
+size_t xp_turner(const xp_graph *g, size_t node);
+
 /* Window attributes of Conv, ConvTranspose and pools with |n| (1 or 2) spatial dimensions. |kernel|: those of the
  * weights, or NULL if the attribute kernel_shape has them. NULL, or why the library cannot run it. */
 const char *xp_read_window(const xp_graph *g, size_t node, const int64_t *kernel, int n, bool transposed,

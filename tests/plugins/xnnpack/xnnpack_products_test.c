@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/xnnpack/xnnpack_products_test.c - products of two inputs: beside sums in double, the same bits for any number of
- * threads and for each run, and what happens when memory ends. */
+ * plugins/xnnpack/xnnpack_products_test.c - products of two inputs: beside sums in double, the same bits for any number
+ * of threads and for each run, and what happens when memory ends. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,7 +40,9 @@ static const row rows[] = {
     {"more than a core's cache", 1, 2, 1, 2, 40, 600, 530},
 };
 
-static float number(size_t i, int which) { return (float)((int)((i * 7919 + (size_t)which * 104729) % 2003) - 1001) / 997; }
+static float number(size_t i, int which) {
+  return (float)((int)((i * 7919 + (size_t)which * 104729) % 2003) - 1001) / 997;
+}
 
 static ox_value *factor(ox_env *env, int which, int64_t outer, int64_t inner, int64_t rows_of, int64_t columns) {
   const int64_t dims[] = {outer, inner, rows_of, columns};

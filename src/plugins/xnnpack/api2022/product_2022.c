@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/api2022/product_2022.c - see xp_library.h: products of two inputs, which the library of 2022 lacks. Each one is
- * a fully connected operator that lives for one call, in memory of the call: its weights, the right factor, are packed
- * then, which takes the time of about 40 rows. For a few rows a loop of our own takes less. */
+ * xnnpack/api2022/product_2022.c - see xp_library.h: products of two inputs, which the library of 2022 lacks. Each one
+ * is a fully connected operator that lives for one call, in memory of the call: its weights, the right factor, are
+ * packed then, which takes the time of about 40 rows. For a few rows a loop of our own takes less. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -22,7 +22,8 @@ enum {
 typedef struct products {
   const xp_call *call;
   size_t count, m, k, n;
-  size_t room;       /* bytes per thread */
+  bool turned; /* the right factors are n x k */
+  size_t room; /* bytes per thread */
   pthreadpool_t pool;
   _Atomic(enum xnn_status) answer; /* the first that is not success */
 } products;
@@ -34,11 +35,12 @@ static size_t batch_of(const xp_dims *d) {
 }
 
 /* A right factor that all products share is multiplied by all rows at once. */
-static void measure(const xp_call *c, products *p) {
+static void measure(const xp_step *s, const xp_call *c, products *p) {
   const xp_dims *a = c->in_dims[0], *b = c->in_dims[1];
   size_t m = (size_t)a->d[a->rank - 2], count = batch_of(c->out_dims);
   bool shared = batch_of(b) == 1 && batch_of(a) == count;
-  p->call = c, p->k = (size_t)a->d[a->rank - 1], p->n = (size_t)b->d[b->rank - 1];
+  p->call = c, p->k = (size_t)a->d[a->rank - 1], p->n = (size_t)xp_product_columns(s, b);
+  p->turned = s->flags;
   p->count = shared ? 1 : count, p->m = shared ? m * count : m;
 }
 
@@ -57,8 +59,8 @@ static size_t operator_bytes(const products *p) {
 
 static enum xnn_status product_reshape(const xp_step *s, const xp_call *c, xnn_operator_t op, size_t *out_room) {
   products p = {0};
-  (void)s, (void)op;
-  measure(c, &p);
+  (void)op;
+  measure(s, c, &p);
   if (p.m > FEW && __builtin_mul_overflow(operator_bytes(&p), at_once(&p), out_room)) *out_room = SIZE_MAX;
   return xnn_status_success;
 }
@@ -83,12 +85,29 @@ static void few_rows(const products *p, const float *restrict a, const float *re
   }
 }
 
+/* The sum over the inner dimension is STRIP sums, added up in halves. */
+static float dot(const float *restrict a, const float *restrict b, size_t k) {
+  float sum[STRIP] = {0};
+  size_t l = 0;
+  for (; l + STRIP <= k; l += STRIP)
+    for (size_t q = 0; q < STRIP; q++) sum[q] += a[l + q] * b[l + q];
+  for (size_t q = 0; q < k - l; q++) sum[q] += a[l + q] * b[l + q];
+  for (size_t half = STRIP / 2; half; half /= 2)
+    for (size_t q = 0; q < half; q++) sum[q] += sum[q + half];
+  return sum[0];
+}
+
+static void few_rows_turned(const products *p, const float *a, const float *b, float *y) {
+  for (size_t j = 0; j < p->n; j++)
+    for (size_t i = 0; i < p->m; i++) y[i * p->n + j] = dot(a + i * p->k, b + j * p->k, p->k);
+}
+
 static enum xnn_status many_rows(const products *p, char *room, const float *a, const float *b, float *y) {
   xp_loan loan = {room, room + p->room};
   xnn_operator_t op = NULL;
   xp_lend(&loan);
   enum xnn_status answer = xnn_create_fully_connected_nc_f32(p->k, p->n, p->k, p->n, b, NULL, -INFINITY, INFINITY,
-                                                             XNN_FLAG_TRANSPOSE_WEIGHTS, &op);
+                                                             p->turned ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS, &op);
   xp_lend(NULL); /* this thread may compute something else while it waits for others */
   if (answer == xnn_status_success) answer = xnn_setup_fully_connected_nc_f32(op, p->m, a, y, p->pool);
   if (answer == xnn_status_success) answer = xnn_run_operator(op, p->pool);
@@ -122,7 +141,7 @@ static ox_status *compute(void *ctx, int64_t begin, int64_t end, uint32_t worker
     float *y = (float *)c->out + i * p->m * p->n;
     enum xnn_status answer = xnn_status_success, none = xnn_status_success;
     if (p->m <= FEW)
-      few_rows(p, a, b, y);
+      p->turned ? few_rows_turned(p, a, b, y) : few_rows(p, a, b, y);
     else
       answer = many_rows(p, (char *)c->room + worker * p->room, a, b, y);
     if (answer != xnn_status_success) atomic_compare_exchange_strong(&p->answer, &none, answer);
@@ -133,8 +152,8 @@ static ox_status *compute(void *ctx, int64_t begin, int64_t end, uint32_t worker
 static enum xnn_status product_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
   products p = {0};
   struct pthreadpool pool = c->ep->pool;
-  (void)s, (void)op;
-  measure(c, &p);
+  (void)op;
+  measure(s, c, &p);
   p.room = operator_bytes(&p);
   if (at_once(&p) > 1) {
     xp_loop(c->ep, p.count, p.count * p.k * p.n * sizeof(float), compute, &p);

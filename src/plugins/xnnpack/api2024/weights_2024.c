@@ -118,19 +118,18 @@ static enum xnn_status linear_setup(const xp_step *s, const xp_call *c, xnn_oper
 }
 
 static enum xnn_status product_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
-  (void)s, (void)c;
-  return xnn_create_batch_matrix_multiply_nc_f32(0, op);
+  (void)c;
+  return xnn_create_batch_matrix_multiply_nc_f32(s->flags ? XNN_FLAG_TRANSPOSE_B : 0, op);
 }
 static enum xnn_status product_reshape(const xp_step *s, const xp_call *c, xnn_operator_t op, size_t *out_room) {
   const xp_dims *a = c->in_dims[0], *b = c->in_dims[1], *y = c->out_dims;
   size_t batch_a[XP_MOST_RANK], batch_b[XP_MOST_RANK], m = (size_t)a->d[a->rank - 2], k = (size_t)a->d[a->rank - 1];
-  (void)s;
   for (int d = 0; d < y->rank - 2; d++) {
     int da = d - (y->rank - a->rank), db = d - (y->rank - b->rank);
     batch_a[d] = da < 0 ? 1 : (size_t)a->d[da], batch_b[d] = db < 0 ? 1 : (size_t)b->d[db];
   }
   return xnn_reshape_batch_matrix_multiply_nc_f32(op, (size_t)y->rank - 2, batch_a, batch_b, m, k,
-                                                  (size_t)b->d[b->rank - 1], ROOM(out_room), c->ep->given);
+                                                  (size_t)xp_product_columns(s, b), ROOM(out_room), c->ep->given);
 }
 static enum xnn_status product_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
   (void)s;
