@@ -100,6 +100,7 @@ typedef struct ox_kernel_ctx {
    * and 2 do, in memory that has this many rows for each head (|rows| in [batch, heads, rows, size] of strides), so that
    * only new rows are to be written. */
   int64_t cache_rows;
+  size_t constant_bytes; /* 1.6. Of all constants of the graph: whether they may stay in a cache between runs. */
 } ox_kernel_ctx;
 
 enum { OX_INPUTS_IN_A_ROW = 1, OX_OUTPUTS_IN_A_ROW = 2 }; /* ox_kernel_ctx.in_a_row */

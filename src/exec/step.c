@@ -151,7 +151,8 @@ ox_status *ox_step_init(ox_step *s, const ox_graph *g, const ox_unit *u, const o
                          .out = out,
                          .op_version = u->op_version,
                          .frame = &s->frame,
-                         .host = &host};
+                         .host = &host,
+                         .constant_bytes = u->plan ? u->plan->constant_bytes : 0};
   return NULL;
 }
 

@@ -55,6 +55,10 @@ static inline const void *ox_ctx_constant_place(const ox_kernel_ctx *c, uint32_t
   bool there = h->struct_size >= offsetof(ox_ctx_host, pack_now) + sizeof h->pack_now && h->pack_now;
   return there && h->pack_later && h->constant_place ? h->constant_place(c, input) : NULL;
 }
+/* 0: the host does not tell. */
+static inline size_t ox_ctx_constant_bytes(const ox_kernel_ctx *c) {
+  return c->struct_size >= offsetof(ox_kernel_ctx, constant_bytes) + sizeof c->constant_bytes ? c->constant_bytes : 0;
+}
 /* Whether |c->host->constant| is there. */
 static inline bool ox_ctx_lends(const ox_kernel_ctx *c) {
   return c->host->struct_size >= offsetof(ox_ctx_host, constant) + sizeof c->host->constant && c->host->constant;

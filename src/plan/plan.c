@@ -154,7 +154,7 @@ static ox_status *make_units(builder *b) {
   if (!p->units) st = ox_oom();
   for (uint32_t i = 0; !st && i < n; i++) {
     ox_unit *u = &p->units[p->n_units++];
-    u->node = order[i];
+    u->node = order[i], u->plan = p;
     st = ox_watch_check(g->model->watch);
     if (st) break;
     st = ox_unit_note(make_unit(b, u, &scratch), p, u);
@@ -171,7 +171,9 @@ static ox_status *build(builder *b) {
   b->waiting = OX_ARENA_ARRAY(&p->arena, atomic_uint, g->n_values + 1);
   p->consts = OX_ARENA_ARRAY(&p->arena, const ox_tensor *, g->n_values + 1);
   if (!b->waiting || !p->consts) return ox_oom();
-  for (ox_id v = 0; v < g->n_values; v++) p->consts[v] = ox_graph_const_type(g, v);
+  for (ox_id v = 0; v < g->n_values; v++)
+    if ((p->consts[v] = ox_graph_const_type(g, v)))
+      p->constant_bytes += OX_MIN(p->consts[v]->bytes, SIZE_MAX - p->constant_bytes);
   OX_TRY(make_units(b));
   OX_TRY(ox_twins_join(p));
   for (ox_id v = 0; v < g->n_values; v++) /* bodies and outputs read the raw data, too */

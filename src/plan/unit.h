@@ -24,6 +24,7 @@ typedef enum ox_unit_kind {
 typedef struct ox_unit {
   ox_id node;
   ox_unit_kind kind;
+  const ox_plan *plan;        /* that it is part of; NULL: of none */
   const ox_provider *owner;   /* NULL: the host */
   const ox_schema *def;       /* inference and traits; NULL: the operator is not in the registry */
   void *attrs;                /* decoded for inference and for control flow */
@@ -52,6 +53,7 @@ struct ox_plan {
   uint32_t n_units;
   const ox_tensor *
       *consts; /* per value: aligned constant content, without data if all pack it as they compute it; or NULL */
+  size_t constant_bytes;        /* of |consts| */
   struct ox_const_copy *copies; /* of constants, on devices: plan/constants.c */
   bool has_random;
 };

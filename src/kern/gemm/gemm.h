@@ -28,6 +28,13 @@ typedef struct ox_gemm_epi {
   ox_act act;
 } ox_gemm_epi;
 
+/* A B in memory, to be packed. */
+typedef struct ox_gemm_src {
+  const void *p;    /* may be unaligned */
+  uint32_t type;    /* the panel type, or OX_F16 / OX_BF16 into float panels */
+  ptrdiff_t ks, ns; /* element (k, n) at p[k * ks + n * ns] */
+} ox_gemm_src;
+
 /* One register tile of at most MR x NR. */
 typedef struct ox_gemm_tile {
   const float *a; /* element (i, k) at a[i * a_rs + k * a_ks] */
@@ -41,6 +48,7 @@ typedef struct ox_gemm_tile {
   size_t part_rs;
   bool add;
   const ox_gemm_epi *epi; /* for the last block of k: the epilogue, which stores to c; NULL: leave the sums in part */
+  const ox_gemm_src *whole; /* compressed panels: B itself */
   void *c;                /* element (0, 0) of the tile */
   uint32_t c_type;        /* OX_F32, OX_F16, OX_BF16 */
   size_t c_rs;
@@ -77,11 +85,6 @@ const ox_gemm_variant *ox_gemm_select(uint32_t panel, ox_isa have);
 const ox_gemm_variant *ox_gemm_select_wide(size_t rows, size_t n, ox_isa have);
 
 /* ---- packing B: any strides, any alignment ---- */
-typedef struct ox_gemm_src {
-  const void *p;    /* may be unaligned */
-  uint32_t type;    /* the panel type, or OX_F16 / OX_BF16 into float panels */
-  ptrdiff_t ks, ns; /* element (k, n) at p[k * ks + n * ns] */
-} ox_gemm_src;
 static inline size_t ox_gemm_panels(const ox_gemm_variant *v, size_t n) { return (n + v->nr - 1) / v->nr; }
 /* Bytes of |k| rows of one panel. */
 static inline size_t ox_gemm_panel_bytes(const ox_gemm_variant *v, size_t k) {
@@ -94,6 +97,9 @@ static inline size_t ox_gemm_b_bytes(const ox_gemm_variant *v, size_t k, size_t 
  * |stop| may be NULL. */
 void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,
                     void *panels, const ox_stop *stop);
+/* Packs |kn| rows of panel |j|, from |k0| on, to |to|. */
+void ox_gemm_pack_rows(const ox_gemm_variant *v, const ox_gemm_src *src, size_t n, size_t j, size_t k0, size_t kn,
+                       void *to);
 /* The same in independent units of some 128 to 256 KiB, in the order of the source in memory. src->p is the matrix's
  * element number |first| in memory. */
 size_t ox_gemm_pack_units(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n);
@@ -106,8 +112,9 @@ bool ox_gemm_pack_unit_span(const ox_gemm_variant *v, const ox_gemm_src *src, si
 
 /* ---- the driver ---- */
 /* The form of B. PACKED: panels; DIRECT: float rows of unit stride; DOTS: float columns of unit stride (then a_ks must
- * be 1); SOURCE: float rows written by a callback, a block of k of a tile at a time. */
-typedef enum ox_gemm_b { OX_GEMM_PACKED, OX_GEMM_DIRECT, OX_GEMM_DOTS, OX_GEMM_SOURCE } ox_gemm_b;
+ * be 1); SOURCE: float rows written by a callback, a block of k of a tile at a time; COMPRESSED: the panels of
+ * compressed.h. */
+typedef enum ox_gemm_b { OX_GEMM_PACKED, OX_GEMM_DIRECT, OX_GEMM_DOTS, OX_GEMM_SOURCE, OX_GEMM_COMPRESSED } ox_gemm_b;
 
 /* Writes rows [k0, k0 + kn) and columns [col, col + n) of B to |to| with row stride |ld|; columns are padded with zeros
  * to whole panels. */
@@ -131,6 +138,7 @@ typedef struct ox_gemm_io {
   ptrdiff_t b_rs;
   void *c;
   size_t c_rs;
+  const ox_gemm_src *whole; /* COMPRESSED: B itself, which must stay; read where weights are out of range */
   const ox_gemm_epi *epi;
   ox_stop stop; /* checked between blocks of k */
   ox_gemm_source source;

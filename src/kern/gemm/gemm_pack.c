@@ -86,11 +86,22 @@ static void pack_panel(const ox_gemm_variant *v, const ox_gemm_src *s, const cha
 }
 
 /* Packs rows [k0, k0 + kn) of panel |j|; the source begins at element |first|. */
+static void rows_to(const ox_gemm_variant *v, const ox_gemm_src *src, size_t first, size_t n, size_t j, size_t k0,
+                    size_t kn, void *to) {
+  ptrdiff_t at = (ptrdiff_t)k0 * src->ks + (ptrdiff_t)(j * v->nr) * src->ns - (ptrdiff_t)first;
+  pack_panel(v, src, (const char *)src->p + at * (src->type == OX_F32 ? 4 : 2), kn, OX_MIN(v->nr, n - j * v->nr), to);
+}
+
+void ox_gemm_pack_rows(const ox_gemm_variant *v, const ox_gemm_src *src, size_t n, size_t j, size_t k0, size_t kn,
+                       void *to) {
+  rows_to(v, src, 0, n, j, k0, kn, to);
+}
+
+/* The same, to their place in |panels|. */
 static void pack_rows(const ox_gemm_variant *v, const ox_gemm_src *src, size_t first, size_t k, size_t n, size_t j,
                       size_t k0, size_t kn, void *panels) {
-  ptrdiff_t at = (ptrdiff_t)k0 * src->ks + (ptrdiff_t)(j * v->nr) * src->ns - (ptrdiff_t)first;
-  pack_panel(v, src, (const char *)src->p + at * (src->type == OX_F32 ? 4 : 2), kn, OX_MIN(v->nr, n - j * v->nr),
-             (char *)panels + j * ox_gemm_panel_bytes(v, k) + ox_gemm_panel_bytes(v, k0));
+  rows_to(v, src, first, n, j, k0, kn,
+          (char *)panels + j * ox_gemm_panel_bytes(v, k) + ox_gemm_panel_bytes(v, k0));
 }
 
 void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "kern/gemm/compressed.h"
 #include "kern/gemm/gemm.h"
 #include "kern/simd/f32_scalar.h"
 
@@ -38,7 +39,8 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
   size_t a_bytes = a_type == OX_F32 ? 0 : OX_ROUND_UP(rows * g->kc * 4, (size_t)64);
   size_t part = c_type == OX_F32 || kb == 1 ? 0 : OX_ROUND_UP(rows * g->nc * 4, (size_t)64);
   g->made_ld = (OX_CEIL_DIV(g->nc, (size_t)LINE) | 1) * LINE;
-  size_t b_floats = made ? g->kc * g->made_ld : b_mode == OX_GEMM_DIRECT ? g->kc * nr : 0;
+  bool copied = b_mode == OX_GEMM_DIRECT || (b_mode == OX_GEMM_COMPRESSED && !few);
+  size_t b_floats = made ? g->kc * g->made_ld : copied ? g->kc * nr : 0;
   g->scratch = a_bytes + part + b_floats * 4;
 }
 
@@ -84,18 +86,29 @@ static const char *next_panel(const ox_gemm_plan *g, const ox_gemm_io *io, const
   return w->row + w->rows < g->m ? first : first + OX_CEIL_DIV(w->cols, nr) * panel_bytes;
 }
 
+/* Writes a compressed panel's block of k as plain rows. */
+static void expand_panel(const ox_compressed_kernels *kernels, const ox_gemm_plan *g, const ox_gemm_io *io,
+                         const block *w, ox_gemm_tile *t) {
+  const ox_compressed_panel panel = {t->b, g->k, t->col, t->n, io->whole};
+  kernels->expand(&panel, w->k0, w->kn, w->edge);
+  t->b = w->edge, t->b_ks = g->v->nr;
+}
+
 /* Runs one block of k: all panels of the tile by all strips. */
 static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, const float *a, ptrdiff_t a_rs,
                       ptrdiff_t a_ks) {
   const ox_gemm_variant *v = g->v;
   size_t nr = v->nr, c_elem = g->c_type == OX_F32 ? 4 : 2;
   size_t panel_bytes = ox_gemm_panel_bytes(v, g->k);
-  ox_gemm_fn fn = g->b_mode == OX_GEMM_DOTS ? v->dots : v->fn;
+  const ox_compressed_kernels *compressed = g->b_mode == OX_GEMM_COMPRESSED ? ox_compressed_select(v) : NULL;
+  const bool expands = compressed && !ox_compressed_is_few(v, g->m);
+  ox_gemm_fn fn = compressed && !expands ? compressed->multiply : g->b_mode == OX_GEMM_DOTS ? v->dots : v->fn;
   ox_gemm_tile t = {.a_rs = a_rs,
                     .a_ks = a_ks,
                     .k = w->kn,
                     .part_rs = w->part_rs,
                     .add = w->k0 > 0,
+                    .whole = io->whole,
                     .c_type = g->c_type,
                     .c_rs = io->c_rs,
                     .epi = w->k0 + w->kn == g->k ? io->epi : NULL};
@@ -106,6 +119,9 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
     t.n = OX_MIN(nr, w->cols - j), t.col = w->col + j;
     if (g->b_mode == OX_GEMM_PACKED) {
       t.b = (const char *)io->b + t.col / nr * panel_bytes + ox_gemm_panel_bytes(v, w->k0), t.b_ks = nr;
+    } else if (compressed) {
+      t.b = (const char *)io->b + t.col / nr * ox_compressed_panel_bytes(nr, g->k);
+      if (expands) expand_panel(compressed, g, io, w, &t);
     } else if (g->b_mode == OX_GEMM_DOTS) {
       t.b = (const float *)io->b + (ptrdiff_t)t.col * io->b_rs + w->k0, t.b_ks = (size_t)io->b_rs;
     } else if (g->b_mode == OX_GEMM_SOURCE) {

@@ -4,6 +4,7 @@
  * shapes only. */
 #include "base/cpu_kind.h"
 #include "base/macros.h"
+#include "kern/gemm/compressed.h"
 #include "kern/gemm/strassen.h"
 
 enum {
@@ -101,9 +102,25 @@ static const float *block_of_b(const walk *w, const place *p, size_t q) {
   return (const float *)w->io->b + ((2 * p->band + (q & 1)) * g->k + p->k0 + (q >> 1) * p->half) * w->g->v->nr;
 }
 
+/* Expands the two panels of a block. */
+static void expand_panels(const walk *w, const place *p) {
+  const ox_gemm_plan *g = &w->g->plain;
+  const ox_gemm_variant *v = g->v;
+  for (size_t i = 0; i < 2; i++) {
+    size_t col = p->band * g->nc + i * v->nr;
+    ox_compressed_panel panel = {.k = g->k, .col = col, .n = OX_MIN((size_t)v->nr, g->n - col), .whole = w->io->whole};
+    panel.data = (const char *)w->io->b + col / v->nr * ox_compressed_panel_bytes(v->nr, g->k);
+    ox_compressed_select(v)->expand(&panel, p->k0, 2 * p->half, w->panels + i * 2 * p->half * v->nr);
+  }
+}
+
 /* Packs rows of B to panels. */
 static void pack_panels(const walk *w, const place *p) {
   const ox_gemm_plan *g = &w->g->plain;
+  if (g->b_mode == OX_GEMM_COMPRESSED) {
+    expand_panels(w, p);
+    return;
+  }
   size_t col = p->band * g->nc, n = OX_MIN(g->nc, g->n - col);
   const char *from =
       (const char *)w->io->b + ((ptrdiff_t)p->k0 * w->io->b_rs + (ptrdiff_t)col) * (ptrdiff_t)sizeof(float);
@@ -237,7 +254,7 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
     run_plain(g, io, tile, w.band, s + at.panels);
     return;
   }
-  if (io->b_rs) w.panels = s + at.panels;
+  if (io->b_rs || p->b_mode == OX_GEMM_COMPRESSED) w.panels = s + at.panels;
   w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
   w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums, w.added = s + at.added;
   const int64_t finite_rows = (int64_t)tile, odd_rows = -2 - finite_rows; /* odd: not finite, so nothing is made */

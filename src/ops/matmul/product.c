@@ -103,19 +103,20 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
     if (p->b_batch[d]) p->b_count *= (size_t)p->batch[d];
   if (b) {
     p->b = *b, p->packed = &p->b, p->in_place = ox_product_in_place(c, p);
+    OX_TRY(ox_product_compress(c, p));
     if (p->in_place)
       OX_TRY(ox_product_pack_later(c, &p->b, p->in_b, &p->later));
-    else
+    else if (!p->compressed)
       OX_TRY(ox_product_pack(c, &p->b, p->in_b));
   }
   if (ox_product_splits(c, p)) return ox_product_plan_split(c, p);
   if (ox_product_is_strassen(c, p)) return ox_product_plan_strassen(c, p);
   const ox_gemm_variant *v = b ? b->v : ox_gemm_select(p->type, c->isa);
-  ox_gemm_b mode = choose_mode(p, b);
+  ox_gemm_b mode = p->compressed ? OX_GEMM_COMPRESSED : choose_mode(p, b);
   if (c->tune && !b && p->type == OX_F32) mode = ox_product_measured(c, p, mode);
   p->pack_stage = !b && mode == OX_GEMM_PACKED;
   ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, mode);
-  c->form = v->form[p->pack_stage ? 3 : p->g.b_mode];
+  c->form = p->compressed ? p->compressed->form : v->form[p->pack_stage ? 3 : p->g.b_mode];
   p->b_bytes = ox_gemm_b_bytes(v, p->k, p->n);
   size_t tiles = ox_gemm_tiles(&p->g), macs = OX_MAX(p->m * p->n * OX_MAX(p->k, (size_t)1), (size_t)1);
   p->batches_per_tile = tiles > 1 ? 1 : (int64_t)OX_MAX((size_t)BATCH_TILE_MACS / macs, (size_t)1);
@@ -139,12 +140,15 @@ static void run_pack(const ox_kernel_ctx *c, const ox_product *p, ox_range tiles
 static void run_tile(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, size_t tile, void *scratch) {
   size_t elem = elem_bytes(p->type);
   ox_gemm_epi epi = p->epi;
+  size_t matrix = p->packed || p->pack_stage ? (size_t)ox_product_matrix(p, batch, p->b_batch) : 0;
+  ox_gemm_src whole = ox_product_whole(p, matrix);
   ox_gemm_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .c_rs = p->n, .epi = &epi, .stop = ox_ctx_stop(c)};
+  io.whole = &whole;
   io.a = (const char *)c->in[p->in_a]->data + ox_product_offset(p, batch, p->a_batch) * (int64_t)elem;
   if (p->packed)
-    io.b = (const char *)*p->packed->panels + (size_t)ox_product_matrix(p, batch, p->b_batch) * p->packed->matrix_bytes;
+    io.b = (const char *)*p->packed->panels + matrix * p->packed->matrix_bytes;
   else if (p->pack_stage)
-    io.b = (const char *)c->shared + (size_t)ox_product_matrix(p, batch, p->b_batch) * p->b_bytes;
+    io.b = (const char *)c->shared + matrix * p->b_bytes;
   else
     io.b = (const char *)c->in[p->in_b]->data + ox_product_offset(p, batch, p->b_batch) * (int64_t)elem;
   io.b_rs = p->g.b_mode == OX_GEMM_DOTS ? p->b_ns : p->b_ks;

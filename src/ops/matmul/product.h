@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "graph/op_def.h"
+#include "kern/gemm/compressed.h"
 #include "kern/gemm/split_product.h"
 #include "kern/gemm/strassen.h"
 
@@ -21,7 +22,7 @@ typedef struct ox_product_b {
   atomic_int *use;           /* OX_B_NEW etc., shared by all shapes and runs */
 } ox_product_b;
 
-enum { OX_B_NEW, OX_B_READ, OX_B_PACKED }; /* not used yet; read in place by a run; packed */
+enum { OX_B_NEW, OX_B_READ, OX_B_PACKED, OX_B_COMPRESSED }; /* not used yet; read in place by a run; packed so */
 
 typedef struct ox_product {
   /* The operator fills these in, zeroed elsewhere. Strides in elements; batch strides 0 where broadcast. */
@@ -44,6 +45,8 @@ typedef struct ox_product {
   const ox_product_b *packed; /* b, with its panels; NULL: B is not constant */
   const float *in_place;      /* B itself (unaligned), for a first run that reads it in place; NULL: panels are used */
   void *later;                /* token for packing it after that (ox_product_pack_later) */
+  const ox_compressed_kernels *compressed; /* B's panels are compressed; NULL: they are not */
+  const void *whole;          /* with |compressed|: B itself (unaligned) */
   bool pack_stage;            /* stage 0 packs B into the shared memory */
   size_t b_count, b_bytes;    /* matrices of B, bytes of the panels of one */
   size_t panels_per_tile, packs_per_matrix;
@@ -87,6 +90,12 @@ const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p);
 OX_NODISCARD ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p);
 OX_NODISCARD ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage,
                                                 ox_range tiles, void *scratch);
+
+/* product_compress.c: constant B in compressed panels. Sets p->compressed and p->whole and arranges packing, where that
+ * is faster or B is in such panels already. */
+OX_NODISCARD ox_status *ox_product_compress(ox_kernel_ctx *c, ox_product *p);
+/* B itself, for matrix |matrix|. */
+ox_gemm_src ox_product_whole(const ox_product *p, size_t matrix);
 
 /* Other types use plain loops, which read A and B unaligned. */
 bool ox_product_is_fast(uint32_t type);

@@ -33,7 +33,10 @@ static ox_split_io find_io(const ox_kernel_ctx *c, const ox_product *p, int64_t 
   ox_split_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .c_rs = p->n, .shared = c->shared, .stop = ox_ctx_stop(c)};
   io.a = (const float *)c->in[p->in_a]->data + ox_product_offset(p, batch, p->a_batch);
   io.c = (float *)c->out[0]->data + (size_t)batch * p->m * p->n;
-  if (packed) {
+  if (p->compressed) { /* the unit takes its floats from B itself */
+    ox_gemm_src whole = ox_product_whole(p, (size_t)ox_product_matrix(p, batch, p->b_batch));
+    io.b = whole.p, io.panel = SIZE_MAX, io.b_ks = whole.ks, io.b_ns = whole.ns;
+  } else if (packed) {
     size_t matrix = (size_t)ox_product_matrix(p, batch, p->b_batch);
     io.b = (const float *)*packed->panels + matrix * (packed->matrix_bytes / sizeof(float));
     io.panel = packed->v->nr, io.panel_floats = ox_gemm_panel_bytes(packed->v, p->k) / sizeof(float);

@@ -23,6 +23,7 @@ const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p) {
 
 ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p) {
   ox_strassen_plan_init(&p->z, p->packed->v, c->isa, p->m, p->n, p->k);
+  if (p->compressed) p->z.plain.b_mode = OX_GEMM_COMPRESSED;
   p->strassen = true, c->form = p->z.v->form;
   OX_TRY(ox_ctx_plan(c, (int64_t)ox_strassen_tiles(&p->z), p->z.scratch));
   c->shared_bytes = sizeof(shared);
@@ -36,7 +37,7 @@ static ox_status *begin(const ox_kernel_ctx *c, const ox_product *p) {
   int use = OX_B_NEW;
   ox_carried_begin(&s->made);
   s->panels = p->packed->panels ? *p->packed->panels : NULL;
-  if (s->panels || atomic_compare_exchange_strong_explicit(p->packed->use, &use, OX_B_READ, memory_order_relaxed,
+  if (s->panels || atomic_load_explicit(p->packed->use, memory_order_relaxed) == OX_B_COMPRESSED || atomic_compare_exchange_strong_explicit(p->packed->use, &use, OX_B_READ, memory_order_relaxed,
                                                            memory_order_relaxed))
     return NULL;
   atomic_store_explicit(p->packed->use, OX_B_PACKED, memory_order_relaxed);
@@ -49,6 +50,7 @@ ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, 
   shared *s = c->shared;
   ox_gemm_epi epi = p->epi;
   ox_product_terms(c, p, 0, &epi);
+  const ox_gemm_src whole = ox_product_whole(p, 0);
   ox_gemm_io io = {.a = (const float *)c->in[p->in_a]->data + ox_product_offset(p, 0, p->a_batch),
                    .a_rs = p->a_rs,
                    .a_ks = 1,
@@ -56,6 +58,7 @@ ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, 
                    .b_rs = s->panels ? 0 : (ptrdiff_t)p->n,
                    .c = c->out[0]->data,
                    .c_rs = p->n,
+                   .whole = &whole,
                    .epi = &epi,
                    .stop = ox_ctx_stop(c)};
   for (int64_t i = tiles.begin; i < tiles.end; i++) ox_strassen_run(&p->z, &io, (size_t)i, &s->made, scratch);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/gemm/compressed.h - panels of float32 weights in 28 bits each, without loss. A product of few rows takes as long
+ * as its weights take to come from memory, so an eighth less memory is an eighth less time.
+ *
+ * The weights of a few rows of a panel differ little in magnitude, so four bits tell their exponents: 0 is the exponent
+ * field 0 (zeros and denormals), 1 to 15 are the largest field and the 14 below it. Normally distributed weights are
+ * below that range once in ten thousand times.
+ *
+ * A panel has NR columns, two vectors of L lanes. It is cut into segments of 64 rows (the last may be shorter):
+ *   head: 64 bytes, ox_compressed_head.
+ *   groups: 4 rows each, the last one padded with zeros, 8 vectors: vector v is half v % 2 of row v / 2.
+ *     4 L bytes: exponents. Lane l is a 32-bit word; bits [4 v, 4 v + 4) belong to vector v.
+ *     8 x 3 L bytes: for each vector, for each lane, the 23 bits of the fraction, then the sign.
+ * Weights out of range are listed in the head. If a segment has too many, the product reads that part of B itself. */
+#ifndef OX_KERN_GEMM_COMPRESSED_H
+#define OX_KERN_GEMM_COMPRESSED_H
+
+#include "base/macros.h"
+#include "kern/gemm/gemm.h"
+
+enum {
+  OX_COMPRESSED_ROWS = 64, /* of a segment */
+  OX_COMPRESSED_GROUP = 4,
+  OX_COMPRESSED_LISTED = 8,
+  OX_COMPRESSED_MOST_NR = 32,
+  OX_COMPRESSED_FEW = 8,           /* up to so many rows, or a strip, read compressed panels themselves */
+  OX_COMPRESSED_NONE = 0xffff,     /* ends the list */
+  OX_COMPRESSED_TOO_MANY = 0xfffe, /* first in the list: the segment is void */
+};
+
+typedef struct ox_compressed_head {
+  uint8_t base[OX_COMPRESSED_ROWS / OX_COMPRESSED_GROUP]; /* of each group: the exponent field of code c > 0 is base + c */
+  uint16_t at[OX_COMPRESSED_LISTED];                      /* weight at[i], row x NR + column, has ... */
+  uint32_t bits[OX_COMPRESSED_LISTED];                    /* ... these bits */
+} ox_compressed_head;
+_Static_assert(sizeof(ox_compressed_head) == 64, "groups are aligned to cache lines");
+
+/* A panel of |k| rows: columns [col, col + n) of |whole|, B itself. */
+typedef struct ox_compressed_panel {
+  const void *data;
+  size_t k, col, n;
+  const ox_gemm_src *whole;
+} ox_compressed_panel;
+
+typedef struct ox_compressed_kernels {
+  size_t nr;
+  const char *form;
+  /* Compresses |k| rows, up to 64, of NR floats. */
+  void (*compress)(const float *rows, size_t k, void *segment);
+  /* As ox_gemm_variant.fn, with the same sums, for all of k; b is the panel, |whole| is set. */
+  ox_gemm_fn multiply;
+  /* Writes rows [k0, k0 + kn), of NR floats each. */
+  void (*expand)(const ox_compressed_panel *p, size_t k0, size_t kn, float *to);
+} ox_compressed_kernels;
+
+/* The kernels for the panels of |v|; NULL: there are none. */
+const ox_compressed_kernels *ox_compressed_select(const ox_gemm_variant *v);
+
+static inline size_t ox_compressed_segment_bytes(size_t nr) {
+  return sizeof(ox_compressed_head) + OX_COMPRESSED_ROWS * nr / 8 * 28;
+}
+/* Of a panel of |k| rows. */
+static inline size_t ox_compressed_panel_bytes(size_t nr, size_t k) {
+  size_t rest = k % OX_COMPRESSED_ROWS, groups = (rest + OX_COMPRESSED_GROUP - 1) / OX_COMPRESSED_GROUP;
+  size_t tail = rest ? sizeof(ox_compressed_head) + groups * (OX_COMPRESSED_GROUP * nr / 8 * 28) : 0;
+  return k / OX_COMPRESSED_ROWS * ox_compressed_segment_bytes(nr) + (tail + 63) / 64 * 64;
+}
+/* Of all panels of B; kernels read up to 64 bytes beyond a panel. */
+static inline size_t ox_compressed_bytes(const ox_gemm_variant *v, size_t k, size_t n) {
+  return ox_gemm_panels(v, n) * ox_compressed_panel_bytes(v->nr, k) + OX_PAD_BYTES;
+}
+
+/* Whether a product of |m| rows reads compressed panels itself: it takes all of k at once. Others expand them first. */
+static inline bool ox_compressed_is_few(const ox_gemm_variant *v, size_t m) {
+  return m <= v->mr || m <= OX_COMPRESSED_FEW;
+}
+
+/* Whether B, as samples of it tell, is worth compressing: nearly all of its weights are in range. */
+bool ox_compressed_pays(const ox_compressed_kernels *c, const ox_gemm_variant *v, const ox_gemm_src *src, size_t k,
+                        size_t n);
+
+/* Compresses B in independent units of some 256 KiB, in the order of the source in memory. */
+size_t ox_compressed_units(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n);
+void ox_compressed_pack(const ox_compressed_kernels *c, const ox_gemm_variant *v, const ox_gemm_src *src, size_t k,
+                        size_t n, size_t unit, void *panels);
+
+#endif

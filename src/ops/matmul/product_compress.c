@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/matmul/product_compress.c - constant B in compressed panels (kern/gemm/compressed.h), for weights that come from
+ * memory in every run: those of a large model that is run for few rows. Products of more rows then expand the same
+ * panels tile by tile, so that weights are in memory once, and have the bits of plain panels. */
+#include "base/cksize.h"
+#include "ops/matmul/product.h"
+
+/* Below, weights may stay in cache from run to run, where reading plain panels is faster. */
+enum { LEAST_OF_MODEL = 128 << 20, LEAST_OF_MATRIX = 256 << 10 };
+
+typedef struct compressing {
+  const ox_product *p;
+  size_t units; /* of a matrix */
+} compressing;
+
+ox_gemm_src ox_product_whole(const ox_product *p, size_t matrix) {
+  const char *first = p->whole;
+  return (ox_gemm_src){first ? first + matrix * p->k * p->n * sizeof(float) : NULL, OX_F32, p->b_ks, p->b_ns};
+}
+
+static void compress_units(const ox_pack *pack, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
+                           void *scratch) {
+  const compressing *k = pack->arg;
+  const ox_product *p = k->p;
+  (void)in, (void)scratch;
+  for (size_t u = (size_t)begin; u < (size_t)end; u++) {
+    ox_gemm_src src = ox_product_whole(p, u / k->units);
+    ox_compressed_pack(p->compressed, p->b.v, &src, p->k, p->n, u % k->units,
+                       (char *)to + u / k->units * p->b.matrix_bytes);
+  }
+}
+
+/* Whether B is not in other panels yet, is large, and compresses. */
+static bool pays(const ox_kernel_ctx *c, const ox_product *p, const ox_compressed_kernels *kernels) {
+  const ox_product_b *b = &p->b;
+  int use = atomic_load_explicit(b->use, memory_order_relaxed);
+  if (use == OX_B_COMPRESSED) return true;
+  if (use == OX_B_PACKED || !ox_compressed_is_few(b->v, p->m)) return false;
+  if (ox_ctx_constant_bytes(c) < LEAST_OF_MODEL || b->matrix_bytes < LEAST_OF_MATRIX) return false;
+  if (ox_split_select(c->isa) && p->b_ns != 1) return false; /* a matrix unit will not read it in place */
+  ox_gemm_src src = ox_product_whole(p, 0);
+  return ox_compressed_pays(kernels, b->v, &src, p->k, p->n) &&
+         atomic_compare_exchange_strong_explicit(b->use, &use, OX_B_COMPRESSED, memory_order_relaxed,
+                                                 memory_order_relaxed);
+}
+
+ox_status *ox_product_compress(ox_kernel_ctx *c, ox_product *p) {
+  ox_product_b *b = &p->b;
+  const ox_compressed_kernels *kernels = ox_compressed_select(b->v);
+  p->whole = kernels ? ox_ctx_constant_place(c, (uint32_t)p->in_b) : NULL;
+  if (!p->whole || !pays(c, p, kernels)) return NULL;
+  p->compressed = kernels, p->in_place = NULL;
+  compressing *k = ox_ctx_alloc(c, sizeof *k);
+  if (!k) return ox_oom();
+  ox_gemm_src src = ox_product_whole(p, 0);
+  *k = (compressing){p, ox_compressed_units(b->v, &src, p->k, p->n)};
+  b->matrix_bytes = ox_compressed_bytes(b->v, p->k, p->n);
+  ox_pack pack = {.struct_size = sizeof pack,
+                  .form = OX_B_COMPRESSED,
+                  .inputs = (uint64_t)1 << p->in_b,
+                  .n_units = (int64_t)(k->units * b->count),
+                  .fn = compress_units,
+                  .arg = k};
+  return ox_mul_ok(b->matrix_bytes, b->count, &pack.bytes) ? ox_ctx_pack_for_runs(c, &pack, &b->panels) : ox_oom();
+}
