@@ -2,8 +2,6 @@
  * exec/growing.c - see growing.h. */
 #include "exec/growing.h"
 
-enum { ROWS = 2 }; /* of [batch, heads, rows, size] */
-
 static const ox_unit *unit_of(const ox_plan *p, ox_id node) {
   for (uint32_t i = 0; i < p->n_units; i++)
     if (p->units[i].node == node) return &p->units[i];
@@ -39,7 +37,7 @@ int64_t ox_growing_rows(const ox_context *c, uint32_t unit, int64_t past) {
   const ox_shape *k = &c->slots[s->node->out[1]].t.shape, *v = &c->slots[s->node->out[2]].t.shape;
   const ox_shape *fresh = &c->slots[s->node->in[0]].t.shape;
   if (s->mode == OX_MODE_STATIC)
-    return k->rank == 4 && v->rank == 4 && k->dim[ROWS] == v->dim[ROWS] ? k->dim[ROWS] : -1;
+    return k->rank == 4 && v->rank == 4 && k->dim[OX_CACHE_ROWS] == v->dim[OX_CACHE_ROWS] ? k->dim[OX_CACHE_ROWS] : -1;
   if (fresh->rank < 3 || __builtin_add_overflow(past, fresh->dim[fresh->rank == 4 ? 2 : 1], &rows)) return -1;
   return rows;
 }

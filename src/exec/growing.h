@@ -6,6 +6,8 @@
 
 #include "exec/state.h"
 
+enum { OX_CACHE_ROWS = 2 }; /* the axis of rows: keys and values are [batch, heads, rows, size] */
+
 /* The unit that makes output |output| of the graph by adding rows to its input |past|, where nobody else reads either;
  * OX_NONE: there is none. *out_which: 0: they are keys, 1: values. */
 uint32_t ox_growing_find(const ox_plan *p, ox_id past, uint32_t output, uint32_t *out_which);

@@ -205,9 +205,9 @@ static ox_status *sink_tensor(ox_run_sink *sink, uint32_t index, uint32_t dtype,
   if (!c->out[index]) {
     size_t before = c->out_bytes[index];
     c->out_bytes[index] = bytes;
-    OX_TRY(ox_status_note(ox_value_take(c->session->recycler, dtype, shape, bytes, before < bytes && before >= bytes / 2,
-                                        &c->out[index]),
-                          "output '%s'", g->values[g->outputs[index]].name));
+    OX_TRY(ox_status_note(
+        ox_value_take(c->session->recycler, dtype, shape, bytes, before < bytes && before >= bytes / 2, &c->out[index]),
+        "output '%s'", g->values[g->outputs[index]].name));
   }
   const ox_tensor *t = ox_value_get(c->out[index]);
   if (t->kind != OX_TENSOR || t->dtype != dtype || !ox_shape_equal(&t->shape, shape)) {
@@ -293,18 +293,9 @@ static void set_env(ox_session *s, ox_call *c, const ox_run_opts *o) {
   c->env.watch = ox_watch_start(&c->watch, o->cancel, o->timeout_ms);
 }
 
-typedef struct {
-  const char *const *input_names;
-  const ox_value *const *inputs;
-  size_t n_inputs;
-  const char *const *output_names;
-  ox_value **outputs;
-  size_t n_outputs;
-  bool devices; /* some values are to lie there */
-} run_values;
-
-/* |*out_others|: contexts that are kept for other shapes. */
-static ox_status *run_once(ox_session *s, const ox_run_opts *o, const run_values *v, bool *out_others) {
+/* |devices|: some values are to lie there. |*out_others|: contexts that are kept for other shapes. */
+static ox_status *run_once(ox_session *s, const ox_run_opts *o, const ox_run_values *v, bool devices,
+                           bool *out_others) {
   ox_call *c;
   ox_context *cx = NULL;
   ox_status *st = NULL;
@@ -316,15 +307,14 @@ static ox_status *run_once(ox_session *s, const ox_run_opts *o, const run_values
   set_env(s, c, o);
   memset(c->out, 0, s->model->graph->n_outputs * sizeof *c->out);
   memset(c->out_given, 0, s->model->graph->n_outputs);
-  if (OX_UNLIKELY(v->devices)) OX_TRY_TO(done, st, ox_call_devices_begin(c));
-  OX_TRY_TO(done, st, bind_inputs(s, c, v->input_names, v->inputs, v->n_inputs, v->devices));
-  OX_TRY_TO(done, st,
-            bind_outputs(s, c, v->output_names, v->outputs, v->n_outputs, o->output_memories, v->devices));
+  if (OX_UNLIKELY(devices)) OX_TRY_TO(done, st, ox_call_devices_begin(c));
+  OX_TRY_TO(done, st, bind_inputs(s, c, v->input_names, v->inputs, v->n_inputs, devices));
+  OX_TRY_TO(done, st, bind_outputs(s, c, v->output_names, v->outputs, v->n_outputs, o->output_memories, devices));
   OX_TRY_TO(done, st, take_context(s, c, &cx));
-  if (OX_UNLIKELY(o->state != NULL)) OX_TRY_TO(done, st, ox_state_begin(o->state, s, c, cx, v->devices));
+  if (OX_UNLIKELY(o->state != NULL)) OX_TRY_TO(done, st, ox_state_begin(o->state, s, c, cx, devices));
   st = ox_context_run(cx, &c->env, c->bound, &c->sink);
   if (OX_UNLIKELY(c->grows != NULL)) ox_state_end(c->grows, cx);
-  if (OX_UNLIKELY(v->devices) && !st) st = deliver_to_devices(s, c, v->output_names, v->n_outputs);
+  if (OX_UNLIKELY(devices) && !st) st = deliver_to_devices(s, c, v->output_names, v->n_outputs);
 done:
   if (!st)
     deliver(s, c, v->output_names, v->outputs, v->n_outputs);
@@ -333,7 +323,7 @@ done:
       if (!c->out_given[i]) ox_value_release(c->out[i]);
   if (OX_UNLIKELY(st != NULL)) *out_others = has_idle(s);
   if (cx) give_context(s, cx);
-  if (OX_UNLIKELY(v->devices) && c->devices) ox_call_devices_end(c);
+  if (OX_UNLIKELY(devices) && c->devices) ox_call_devices_end(c);
   give_call(s, c);
   return st ? ox_session_explain(s, refusals, st) : NULL;
 }
@@ -346,26 +336,22 @@ static bool lacked_device_memory(const ox_session *s, const ox_status *st) {
   return devices && (code == OX_LIMIT || code == OX_OUT_OF_MEMORY);
 }
 
-ox_status *ox_session_run_given(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
-                                const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
-                                ox_value **outputs, size_t n_outputs) {
-  bool others, devices = ox_run_has_devices(opts, inputs, n_inputs, outputs, n_outputs);
-  const run_values v = {input_names, inputs, n_inputs, output_names, outputs, n_outputs, devices};
+ox_status *ox_session_run_given(ox_session *s, const ox_run_opts *opts, const ox_run_values *v) {
+  bool others, devices = ox_run_has_devices(opts, v->inputs, v->n_inputs, v->outputs, v->n_outputs);
   ox_session *whole = s;
   if (OX_UNLIKELY(s->fall_back) && ox_session_fallen(s)) whole = s = ox_session_fallen(s);
-  if (OX_UNLIKELY(n_inputs > s->n_inputs && ox_session_overrides(s, input_names, inputs, n_inputs)))
+  if (OX_UNLIKELY(v->n_inputs > s->n_inputs && ox_session_overrides(s, v->input_names, v->inputs, v->n_inputs)))
     OX_TRY(ox_session_sibling(s, &s));
-  ox_status *st = run_once(s, opts, &v, &others);
+  ox_status *st = run_once(s, opts, v, devices, &others);
   if (OX_UNLIKELY(st != NULL) && others && lacked_device_memory(s, st)) {
     ox_status_free(st);
     ox_session_trim(s);
-    st = run_once(s, opts, &v, &others);
+    st = run_once(s, opts, v, devices, &others);
   }
   if (OX_UNLIKELY(st != NULL) && ox_session_may_fall_back(whole, st)) {
     ox_session *backup;
     ox_status *second = ox_session_backup(whole, &backup);
-    if (!second)
-      second = ox_session_run_given(backup, opts, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
+    if (!second) second = ox_session_run_given(backup, opts, v);
     return ox_session_fell_back(whole, st, second);
   }
   if (st && opts->tag) st = ox_status_note(st, "run '%s'", opts->tag);
@@ -381,7 +367,8 @@ ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *co
                    opts->struct_size);
   if (opts) memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
   ox_state_run_fn *run = o.state ? ox_state_run : ox_session_run_given;
-  return run(s, &o, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
+  const ox_run_values v = {input_names, inputs, n_inputs, output_names, outputs, n_outputs};
+  return run(s, &o, &v);
 }
 
 ox_status *ox_session_plan(ox_session *s, const ox_shape *shapes, size_t n, size_t *out_workspace) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "exec/growing.h"
 
 /* ---- pairs ---- */
 
@@ -161,7 +162,7 @@ ox_status *ox_state_get(const ox_state *st, const char *input, ox_value **out_va
     const ox_state_slot *x = &st->slots[i];
     if (strcmp(x->input, input) != 0) continue;
     if (!x->held) return ox_fail(OX_INVALID_ARGUMENT, "the state has nothing for input '%s' yet", input);
-    if (x->room) return copy_of(x, 2, ox_value_get(x->held)->shape.dim[2], out_value);
+    if (x->room) return copy_of(x, OX_CACHE_ROWS, ox_value_get(x->held)->shape.dim[OX_CACHE_ROWS], out_value);
     return ox_value_create_copy(NULL, ox_value_get(x->held), out_value);
   }
   return ox_fail(OX_INVALID_ARGUMENT, "the state has no pair with input '%s'", input);

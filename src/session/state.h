@@ -43,10 +43,18 @@ struct ox_state {
   size_t lists_bytes;
 };
 
+/* What ox_session_run is given. */
+typedef struct ox_run_values {
+  const char *const *input_names;
+  const ox_value *const *inputs;
+  size_t n_inputs;
+  const char *const *output_names;
+  ox_value **outputs;
+  size_t n_outputs;
+} ox_run_values;
+
 /* As ox_session_run; |o| is complete. */
-typedef ox_status *ox_state_run_fn(ox_session *s, const ox_run_opts *o, const char *const *input_names,
-                                   const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
-                                   ox_value **outputs, size_t n_outputs);
+typedef ox_status *ox_state_run_fn(ox_session *s, const ox_run_opts *o, const ox_run_values *v);
 ox_state_run_fn ox_state_run;         /* with |o->state| */
 ox_state_run_fn ox_session_run_given; /* with the values it is given: session_run.c */
 

@@ -7,7 +7,7 @@
 #include "exec/growing.h"
 #include "session/state.h"
 
-enum { ROWS = 2, MORE_ROWS = 32 /* at least, when there is no room */ };
+enum { MORE_ROWS = 32 /* at least, when there is no room */ };
 
 /* ---- which ---- */
 
@@ -55,12 +55,12 @@ void ox_state_copy(const ox_state_slot *x, int axis, int64_t n, void *to, int64_
 static ox_status *move(const ox_state *st, ox_state_slot *x, int64_t room) {
   ox_tensor t = *ox_value_get(x->held);
   ox_shape shape = t.shape;
-  int64_t rows = shape.dim[ROWS];
+  int64_t rows = shape.dim[OX_CACHE_ROWS];
   ox_value *v;
-  t.shape.dim[ROWS] = room ? room : rows;
+  t.shape.dim[OX_CACHE_ROWS] = room ? room : rows;
   if (!ox_tensor_size(&t)) return ox_fail(OX_LIMIT, "'%s' is too large", x->input);
   OX_TRY(ox_status_note(ox_value_make(st->alloc, t.dtype, &t.shape, t.bytes, &v), "'%s'", x->input));
-  ox_state_copy(x, ROWS, rows, ox_value_data(v), room ? room : rows);
+  ox_state_copy(x, OX_CACHE_ROWS, rows, ox_value_data(v), room ? room : rows);
   ox_tensor *now = ox_value_tensor(v);
   now->shape = shape;
   (void)ox_tensor_size(now);
@@ -98,9 +98,9 @@ static bool reads_held(const ox_call *call, const ox_state_slot *x) {
 static ox_status *begin_cache(const ox_state *st, const ox_call *call, const ox_context *cx, ox_state_cache *c) {
   if (!reads_held(call, c->slot[0]) || !reads_held(call, c->slot[1])) return NULL;
   const ox_shape *k = &ox_value_get(c->slot[0]->held)->shape, *v = &ox_value_get(c->slot[1]->held)->shape;
-  if (k->rank != 4 || v->rank != 4 || k->dim[ROWS] != v->dim[ROWS]) return NULL;
-  int64_t rows = ox_growing_rows(cx, c->unit, k->dim[ROWS]);
-  if (rows < k->dim[ROWS]) return NULL;
+  if (k->rank != 4 || v->rank != 4 || k->dim[OX_CACHE_ROWS] != v->dim[OX_CACHE_ROWS]) return NULL;
+  int64_t rows = ox_growing_rows(cx, c->unit, k->dim[OX_CACHE_ROWS]);
+  if (rows < k->dim[OX_CACHE_ROWS]) return NULL;
   OX_TRY(make_room(st, c, rows));
   c->grows = true;
   return NULL;
@@ -138,7 +138,7 @@ ox_status *ox_state_lend(ox_state *st, uint32_t index, const ox_shape *shape, bo
     if (!x->grows || x->out != index) continue;
     const ox_shape *was = &ox_value_get(x->held)->shape;
     for (int d = 0; d < 4; d++)
-      if (shape->rank != 4 || (d == ROWS ? shape->dim[d] > x->room : shape->dim[d] != was->dim[d]))
+      if (shape->rank != 4 || (d == OX_CACHE_ROWS ? shape->dim[d] > x->room : shape->dim[d] != was->dim[d]))
         return ox_fail(OX_INCOMPATIBLE, "output '%s' is not what was foreseen", x->output);
     x->after = *shape;
     *out_lent = true, *out_data = ox_value_data(x->held);

@@ -164,16 +164,7 @@ static void forget(ox_state *st) {
   }
 }
 
-typedef struct {
-  const char *const *input_names;
-  const ox_value *const *inputs;
-  size_t n_inputs;
-  const char *const *output_names;
-  ox_value **outputs;
-  size_t n_outputs;
-} caller_values;
-
-static ox_status *run(ox_state *st, const ox_run_opts *o, const caller_values *v) {
+static ox_status *run(ox_state *st, const ox_run_opts *o, const ox_run_values *v) {
   ox_run_opts with = *o;
   lists l = {.n_in = 0};
   size_t n_in;
@@ -181,23 +172,21 @@ static ox_status *run(ox_state *st, const ox_run_opts *o, const caller_values *v
   OX_TRY(list_outputs(st, o, v->output_names, v->outputs, &l));
   OX_TRY(list_inputs(st, v->input_names, v->inputs, v->n_inputs, &l, &n_in));
   if (o->output_memories) with.output_memories = l.memories;
-  OX_TRY(ox_session_run_given(st->session, &with, l.in_names, l.in, n_in, l.out_names, l.out, l.n_out + st->n));
+  const ox_run_values all = {l.in_names, l.in, n_in, l.out_names, l.out, l.n_out + st->n};
+  OX_TRY(ox_session_run_given(st->session, &with, &all));
   for (size_t i = 0; i < l.n_out; i++) v->outputs[i] = l.out[i];
   keep(st, &l);
   return NULL;
 }
 
-ox_status *ox_state_run(ox_session *s, const ox_run_opts *o, const char *const *input_names,
-                        const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
-                        ox_value **outputs, size_t n_outputs) {
+ox_status *ox_state_run(ox_session *s, const ox_run_opts *o, const ox_run_values *v) {
   ox_state *st = o->state;
   bool idle = false;
   if (st->session != s) return ox_fail(OX_INVALID_ARGUMENT, "the state is another session's");
   if (!atomic_compare_exchange_strong_explicit(&st->busy, &idle, true, memory_order_acquire, memory_order_relaxed))
     return ox_fail(OX_INVALID_ARGUMENT, "another run with this state is under way");
-  const caller_values v = {input_names, inputs, n_inputs, output_names, outputs, n_outputs};
   for (uint32_t k = 0; k < st->n; k++) st->slots[k].begins = st->slots[k].grows = false;
-  ox_status *status = run(st, o, &v);
+  ox_status *status = run(st, o, v);
   if (status) forget(st);
   atomic_store_explicit(&st->busy, false, memory_order_release); /* pairs with the acquire above */
   return status;
