@@ -65,8 +65,8 @@ static matrix make(const ox_gemm_variant *v, const ox_compressed_kernels *c, con
 static void drop(matrix *x) { free(x->data), free(x->plain), free(x->compressed); }
 
 static const size_t shapes[][2] = {/* k, n by which panels end early, late, or in time */
-                                   {1, 1},   {3, 31},  {4, 32},  {5, 33},   {63, 40}, {64, 64},
-                                   {65, 7},  {67, 96}, {130, 5}, {200, 70}, {389, 33}};
+                                   {1, 1},  {3, 31},  {4, 32},  {5, 33},   {63, 40}, {64, 64},
+                                   {65, 7}, {67, 96}, {130, 5}, {200, 70}, {389, 33}};
 
 /* Any rows of any panel, expanded, are B's. */
 static void check_bits(void **state) {
@@ -110,8 +110,7 @@ static float *multiply_by_strassen(const ox_gemm_variant *v, const matrix *x, co
   float *c = room(m * x->n * 4);
   ox_gemm_epi e = {.alpha = 1};
   ox_strassen_plan g;
-  ox_strassen_plan_init(&g, v, ox_isa_host(), m, x->n, x->k);
-  if (compressed) g.plain.b_mode = OX_GEMM_COMPRESSED;
+  ox_strassen_plan_init(&g, v, ox_isa_host(), m, x->n, x->k, compressed ? OX_GEMM_COMPRESSED : OX_GEMM_PACKED);
   ox_gemm_io io = {.a = a, .a_rs = (ptrdiff_t)x->k, .a_ks = 1, .c = c, .c_rs = x->n, .epi = &e, .whole = &x->src};
   io.b = compressed ? x->compressed : x->plain;
   void *scratch = room(g.scratch);

@@ -2,7 +2,6 @@
  * kern/gemm/compressed.c - which kernels there are, whether compressing pays, and compressing B in units. */
 #include "kern/gemm/compressed.h"
 
-
 enum {
   SLAB_PANELS = 32, /* of a unit of a row-major source: 64 rows of 4 KiB */
   LONG_ROWS = 2048, /* of a unit of a transposed source, which reads whole columns of one panel */
@@ -43,7 +42,7 @@ bool ox_compressed_pays(const ox_compressed_kernels *c, const ox_gemm_variant *v
   size_t per_panel = OX_CEIL_DIV(k, (size_t)OX_COMPRESSED_ROWS), all = ox_gemm_panels(v, n) * per_panel;
   size_t samples = OX_MIN(all, (size_t)SAMPLES), bad = 0;
   for (size_t i = 0; i < samples; i++) {
-    size_t at = all / samples * i + i % (all / samples + 1) % OX_MAX(all / samples, (size_t)1);
+    size_t step = all / samples, at = i * step + i % step; /* not always at the same k */
     compress(c, v, src, k, n, at / per_panel, at % per_panel * OX_COMPRESSED_ROWS, segment);
     bad += ((const ox_compressed_head *)(const void *)segment)->at[0] != OX_COMPRESSED_NONE;
   }

@@ -23,13 +23,12 @@ enum {
   OX_COMPRESSED_GROUP = 4,
   OX_COMPRESSED_LISTED = 8,
   OX_COMPRESSED_MOST_NR = 32,
-  OX_COMPRESSED_FEW = 8,           /* up to so many rows, or a strip, read compressed panels themselves */
   OX_COMPRESSED_NONE = 0xffff,     /* ends the list */
   OX_COMPRESSED_TOO_MANY = 0xfffe, /* first in the list: the segment is void */
 };
 
 typedef struct ox_compressed_head {
-  uint8_t base[OX_COMPRESSED_ROWS / OX_COMPRESSED_GROUP]; /* of each group: the exponent field of code c > 0 is base + c */
+  uint8_t base[OX_COMPRESSED_ROWS / OX_COMPRESSED_GROUP]; /* of each group: code c > 0 is the exponent field base + c */
   uint16_t at[OX_COMPRESSED_LISTED];                      /* weight at[i], row x NR + column, has ... */
   uint32_t bits[OX_COMPRESSED_LISTED];                    /* ... these bits */
 } ox_compressed_head;
@@ -47,9 +46,10 @@ typedef struct ox_compressed_kernels {
   const char *form;
   /* Compresses |k| rows, up to 64, of NR floats. */
   void (*compress)(const float *rows, size_t k, void *segment);
-  /* As ox_gemm_variant.fn, with the same sums, for all of k; b is the panel, |whole| is set. */
+  /* As ox_gemm_variant.fn, with the same sums, for all of k (so for few rows: ox_gemm_is_few); b is the panel, |whole|
+   * is set. */
   ox_gemm_fn multiply;
-  /* Writes rows [k0, k0 + kn), of NR floats each. */
+  /* Writes rows [k0, k0 + kn), of NR floats each: for products of more rows. */
   void (*expand)(const ox_compressed_panel *p, size_t k0, size_t kn, float *to);
 } ox_compressed_kernels;
 
@@ -68,11 +68,6 @@ static inline size_t ox_compressed_panel_bytes(size_t nr, size_t k) {
 /* Of all panels of B; kernels read up to 64 bytes beyond a panel. */
 static inline size_t ox_compressed_bytes(const ox_gemm_variant *v, size_t k, size_t n) {
   return ox_gemm_panels(v, n) * ox_compressed_panel_bytes(v->nr, k) + OX_PAD_BYTES;
-}
-
-/* Whether a product of |m| rows reads compressed panels itself: it takes all of k at once. Others expand them first. */
-static inline bool ox_compressed_is_few(const ox_gemm_variant *v, size_t m) {
-  return m <= v->mr || m <= OX_COMPRESSED_FEW;
 }
 
 /* Whether B, as samples of it tell, is worth compressing: nearly all of its weights are in range. */

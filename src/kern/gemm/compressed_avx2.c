@@ -18,8 +18,7 @@ OX_INLINE fields fields_from(uint8_t base) {
  * exponent field, which is then replaced. */
 OX_INLINE vf32 weights_at(const uint8_t *p, vi32 codes, fields f) {
   const __m256i halves = _mm256_setr_epi32(0, 1, 2, 2, 3, 4, 5, 5);
-  const __m256i bytes =
-      _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11));
+  const __m256i bytes = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 11, 11));
   __m256i x = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const void *)p), halves);
   __m256i e = _mm256_slli_epi32(_mm256_shuffle_epi8(f, _mm256_and_si256(codes, _mm256_set1_epi32(15))), 23);
   x = _mm256_andnot_si256(_mm256_set1_epi32(0x7f800000), _mm256_shuffle_epi8(x, bytes));
@@ -29,7 +28,8 @@ OX_INLINE vf32 weights_at(const uint8_t *p, vi32 codes, fields f) {
 OX_INLINE void store_24(uint8_t *p, vi32 x) {
   const __m256i bytes =
       _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
-  const __m256i halves = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7), first = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, 0, 0);
+  const __m256i halves = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7),
+                first = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, 0, 0);
   _mm256_maskstore_epi32((int *)(void *)p, first, _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(x, bytes), halves));
 }
 

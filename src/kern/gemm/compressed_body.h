@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/compressed_body.h - the kernels of compressed.h. Cannot fail, cannot allocate, touch no global. Parameters:
- * COMPRESSED_NAME, COMPRESSED_FORM, COMPRESSED_MR (most rows in registers). Include a simd/f32_<isa>.h first, and define
+ * COMPRESSED_NAME, COMPRESSED_FORM, COMPRESSED_MR (most rows in registers). Include simd/f32_<isa>.h first; define
  *   fields: what turns codes into exponent fields; fields fields_from(uint8_t base)
- *   vf32 weights_at(const uint8_t *p, vi32 codes, fields f): a vector of weights; the low four bits of a lane of |codes|
- *     are its code. Reads 4 L bytes.
+ *   vf32 weights_at(const uint8_t *p, vi32 codes, fields f): a vector of weights; the low four bits of a lane of
+ *     |codes| are its code. Reads 4 L bytes.
  *   void store_24(uint8_t *p, vi32 x): the low three bytes of each lane; writes no more. */
 #include <string.h>
 
@@ -172,8 +172,7 @@ OX_INLINE void multiply_rows(const ox_gemm_tile *t, const int m, const int ku) {
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) OX_UNROLL for (int u = 1; u < ku; u++)
       acc[0][i][j] = vf32_add(acc[0][i][j], acc[u][i][j]);
   if (is_common(t)) {
-    finish_rows(t, 0, acc[0], m);
-    if (acts_later(t->epi)) activate(t);
+    finish_common(t, acc[0], m);
     return;
   }
   _Alignas(64) float sums[MR * NR];

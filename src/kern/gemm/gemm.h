@@ -49,7 +49,7 @@ typedef struct ox_gemm_tile {
   bool add;
   const ox_gemm_epi *epi; /* for the last block of k: the epilogue, which stores to c; NULL: leave the sums in part */
   const ox_gemm_src *whole; /* compressed panels: B itself */
-  void *c;                /* element (0, 0) of the tile */
+  void *c;                  /* element (0, 0) of the tile */
   uint32_t c_type;        /* OX_F32, OX_F16, OX_BF16 */
   size_t c_rs;
   size_t row, col; /* position of the tile in the matrix, by which terms are indexed */
@@ -111,6 +111,12 @@ bool ox_gemm_pack_unit_span(const ox_gemm_variant *v, const ox_gemm_src *src, si
                             size_t *out_first, size_t *out_n);
 
 /* ---- the driver ---- */
+/* Whether |m| rows are so few that a tile takes all of k at once: a strip, or, where strips are lower, two. */
+static inline bool ox_gemm_is_few(const ox_gemm_variant *v, size_t m) {
+  enum { FEW_ROWS = 8 };
+  return m <= v->mr || m <= FEW_ROWS;
+}
+
 /* The form of B. PACKED: panels; DIRECT: float rows of unit stride; DOTS: float columns of unit stride (then a_ks must
  * be 1); SOURCE: float rows written by a callback, a block of k of a tile at a time; COMPRESSED: the panels of
  * compressed.h. */

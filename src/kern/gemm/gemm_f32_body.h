@@ -99,8 +99,7 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku, const int 
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < nv; j++) OX_UNROLL for (int u = 1; u < ku; u++)
       acc[0][i][j] = vf32_add(acc[0][i][j], acc[u][i][j]);
   if (common) {
-    finish_rows(t, 0, acc[0], m);
-    if (acts_later(t->epi)) activate(t);
+    finish_common(t, acc[0], m);
     return;
   }
   _Alignas(64) float sums[GEMM_MR * NR];

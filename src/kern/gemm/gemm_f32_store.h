@@ -96,6 +96,12 @@ OX_INLINE void finish_rows(const ox_gemm_tile *t, size_t row, vf32 acc[][NV], co
       vf32_store(c + j * L, acc[i][j]);
 }
 
+/* Stores a common tile of |m| rows from registers. */
+OX_INLINE void finish_common(const ox_gemm_tile *t, vf32 acc[][NV], const int m) {
+  finish_rows(t, 0, acc, m);
+  if (acts_later(t->epi)) activate(t);
+}
+
 /* Stores the sums of any tile: as partial sums, or through the epilogue. */
 static inline void finish(const ox_gemm_tile *t, const float *sums) {
   const ox_gemm_epi *e = t->epi;

@@ -31,8 +31,7 @@ OX_INLINE void wide_rows(const ox_gemm_tile *t, const int m) {
       OX_UNROLL for (int i = 0; i < m; i++) acc[i][j] = vf32_fma(ai[i], bj, acc[i][j]);
     }
   }
-  finish_rows(t, 0, acc, m);
-  if (acts_later(t->epi)) activate(t);
+  finish_common(t, acc, m);
 }
 
 void GEMM_NAME(const ox_gemm_tile *t) {

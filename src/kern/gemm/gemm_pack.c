@@ -100,8 +100,7 @@ void ox_gemm_pack_rows(const ox_gemm_variant *v, const ox_gemm_src *src, size_t 
 /* The same, to their place in |panels|. */
 static void pack_rows(const ox_gemm_variant *v, const ox_gemm_src *src, size_t first, size_t k, size_t n, size_t j,
                       size_t k0, size_t kn, void *panels) {
-  rows_to(v, src, first, n, j, k0, kn,
-          (char *)panels + j * ox_gemm_panel_bytes(v, k) + ox_gemm_panel_bytes(v, k0));
+  rows_to(v, src, first, n, j, k0, kn, (char *)panels + j * ox_gemm_panel_bytes(v, k) + ox_gemm_panel_bytes(v, k0));
 }
 
 void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/gemm_plain_body.h - products of doubles and of integers of 32 and 64 bits over the SIMD vocabulary. The
- * order in which a sum is formed depends on k and the number of columns, not on who forms it. Included with PLAIN_ISA, PLAIN_NEEDS, and the tile in registers:
- * PLAIN_MR rows, PLAIN_NV vectors. */
+ * order in which a sum is formed depends on k and the number of columns, not on the thread. Included with PLAIN_ISA,
+ * PLAIN_NEEDS, and the tile in registers: PLAIN_MR rows, PLAIN_NV vectors. */
 #include "kern/gemm/gemm_plain.h"
 
 enum { PLAIN_KC = 128 /* with which a panel stays in L1 */ };

@@ -13,7 +13,6 @@ enum {
   TILE_WEIGHT_BYTES = 192 * 1024, /* weights of a tile with few rows */
   MAX_ROWS = 260,                 /* most rows of a tile: a block of A then has 400 KB and stays in L2 */
   TALL_ROWS = 144,                /* tiles of more rows have fewer columns */
-  FEW_ROWS = 8,                   /* up to here all of k is one block, even if there are two strips */
   FETCH_AHEAD = 8192,             /* prefetch distance in bytes, for panels that are read once, end to end */
   LINE = 16                       /* floats in a cache line; row strides of odd multiples avoid set conflicts */
 };
@@ -22,7 +21,7 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
   /* A single strip reads each panel once: k is one block, so that panels are read in the order of memory. */
-  bool few = m <= OX_MAX((size_t)v->mr, (size_t)FEW_ROWS), made = b_mode == OX_GEMM_SOURCE;
+  bool few = ox_gemm_is_few(v, m), made = b_mode == OX_GEMM_SOURCE;
   bool whole = (few && !made) || b_mode == OX_GEMM_DOTS;
   size_t kb = whole ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
   g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)8);
@@ -101,7 +100,7 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
   size_t nr = v->nr, c_elem = g->c_type == OX_F32 ? 4 : 2;
   size_t panel_bytes = ox_gemm_panel_bytes(v, g->k);
   const ox_compressed_kernels *compressed = g->b_mode == OX_GEMM_COMPRESSED ? ox_compressed_select(v) : NULL;
-  const bool expands = compressed && !ox_compressed_is_few(v, g->m);
+  const bool expands = compressed && !ox_gemm_is_few(v, g->m);
   ox_gemm_fn fn = compressed && !expands ? compressed->multiply : g->b_mode == OX_GEMM_DOTS ? v->dots : v->fn;
   ox_gemm_tile t = {.a_rs = a_rs,
                     .a_ks = a_ks,

@@ -66,11 +66,12 @@ static parts parts_of(const ox_strassen_plan *g) {
   return p;
 }
 
-void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k) {
+void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k,
+                           ox_gemm_b b_mode) {
   const variant *x = find(v, have);
   *g = (ox_strassen_plan){.v = x->kernels, .least_rows = x->least_rows};
   ox_gemm_plan *p = &g->plain;
-  ox_gemm_plan_init(p, v, m, n, k, OX_F32, OX_F32, OX_GEMM_PACKED);
+  ox_gemm_plan_init(p, v, m, n, k, OX_F32, OX_F32, b_mode);
   p->mt = OX_CEIL_DIV(m, (size_t)MAX_ROWS), p->mc = OX_ROUND_UP(OX_CEIL_DIV(m, p->mt), (size_t)2);
   p->mt = OX_CEIL_DIV(m, p->mc), g->half_rows = p->mc / 2;
   p->nc = 2 * (size_t)v->nr, p->nt = OX_CEIL_DIV(n, p->nc);
@@ -86,7 +87,7 @@ typedef struct walk {
   size_t row, all_rows, rows, strips; /* rows, strips: of a block of C */
   size_t band;                        /* number of the band, a pair of panels */
   float *back, *zeros, *mixed, *sums, *added;
-  float *panels; /* room to pack a block of k of the band; NULL: B is packed */
+  float *panels; /* room to pack or expand a block of k of the band; NULL: B is in plain panels */
 } walk;
 
 /* A block of k of a band. */

@@ -35,7 +35,7 @@ static bool pays(const ox_kernel_ctx *c, const ox_product *p, const ox_compresse
   const ox_product_b *b = &p->b;
   int use = atomic_load_explicit(b->use, memory_order_relaxed);
   if (use == OX_B_COMPRESSED) return true;
-  if (use == OX_B_PACKED || !ox_compressed_is_few(b->v, p->m)) return false;
+  if (use == OX_B_PACKED || !ox_gemm_is_few(b->v, p->m)) return false;
   if (ox_ctx_constant_bytes(c) < LEAST_OF_MODEL || b->matrix_bytes < LEAST_OF_MATRIX) return false;
   if (ox_split_select(c->isa) && p->b_ns != 1) return false; /* a matrix unit will not read it in place */
   ox_gemm_src src = ox_product_whole(p, 0);

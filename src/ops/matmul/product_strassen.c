@@ -22,8 +22,8 @@ const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p) {
 }
 
 ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p) {
-  ox_strassen_plan_init(&p->z, p->packed->v, c->isa, p->m, p->n, p->k);
-  if (p->compressed) p->z.plain.b_mode = OX_GEMM_COMPRESSED;
+  ox_gemm_b b_mode = p->compressed ? OX_GEMM_COMPRESSED : OX_GEMM_PACKED;
+  ox_strassen_plan_init(&p->z, p->packed->v, c->isa, p->m, p->n, p->k, b_mode);
   p->strassen = true, c->form = p->z.v->form;
   OX_TRY(ox_ctx_plan(c, (int64_t)ox_strassen_tiles(&p->z), p->z.scratch));
   c->shared_bytes = sizeof(shared);
@@ -37,9 +37,10 @@ static ox_status *begin(const ox_kernel_ctx *c, const ox_product *p) {
   int use = OX_B_NEW;
   ox_carried_begin(&s->made);
   s->panels = p->packed->panels ? *p->packed->panels : NULL;
-  if (s->panels || atomic_load_explicit(p->packed->use, memory_order_relaxed) == OX_B_COMPRESSED || atomic_compare_exchange_strong_explicit(p->packed->use, &use, OX_B_READ, memory_order_relaxed,
+  if (s->panels || atomic_compare_exchange_strong_explicit(p->packed->use, &use, OX_B_READ, memory_order_relaxed,
                                                            memory_order_relaxed))
     return NULL;
+  if (use == OX_B_COMPRESSED) return NULL; /* since a run of few rows: plain panels would be a second copy */
   atomic_store_explicit(p->packed->use, OX_B_PACKED, memory_order_relaxed);
   return c->host->pack_now(c, p->later, &s->panels);
 }

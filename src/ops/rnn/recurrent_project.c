@@ -8,7 +8,7 @@ void recurrent_project_plan(const ox_kernel_ctx *c, const recurrent_dims *d, rec
   uint32_t type = c->in[IN_X]->dtype;
   p->strassen = type == OX_F32 && !(c->isa & OX_PLAIN_SUMS) && ox_strassen_pays(v, c->isa, rows, n, d->input);
   if (p->strassen) {
-    ox_strassen_plan_init(&p->z, v, c->isa, rows, n, d->input);
+    ox_strassen_plan_init(&p->z, v, c->isa, rows, n, d->input, OX_GEMM_PACKED);
     p->tiles = ox_strassen_tiles(&p->z), p->scratch = p->z.scratch, p->bytes = sizeof(ox_carried);
     return;
   }
