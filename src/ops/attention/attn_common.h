@@ -15,7 +15,8 @@ ox_attn_mat ox_attn_bsnh(const ox_tensor *t, int64_t heads, int64_t rows, int64_
 OX_NODISCARD ox_status *ox_attn_bias_of(const ox_tensor *t, const char *name, int64_t batch, int64_t heads,
                                         int64_t rows, int64_t keys, ox_attn_bias *out);
 
-/* Rows [0, n_past) of |to| from |past|, unless they lie there, then |n_fresh| rows from |fresh|, for head |h| of batch item |b|. */
+/* Rows [0, n_past) of |to| from |past|, unless they lie there, then |n_fresh| rows from |fresh|, for head |h| of batch
+ * item |b|. */
 typedef struct attn_append {
   ox_attn_mat past, fresh, to;
   int64_t n_past, n_fresh, width;
