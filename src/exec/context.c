@@ -313,19 +313,51 @@ static void find_passing(ox_context *c) {
     if (c->steps[i].mode == OX_MODE_STATIC) ox_passing_add(&c->passing, c->steps[i].late);
 }
 
-static ox_status *take_slab(ox_context *c, size_t total) {
-  ox_workspace *w = c->workspace;
-  if (!ox_workspace_take(w, total))
-    return ox_fail(OX_LIMIT, "wanted %zu bytes of workspace; %zu are in use, the limit is %zu", total, w->held,
-                   w->limit);
-  c->slab_bytes = total;
-  if (!total) return NULL;
-  c->slab = ox_workspace_new(w, c->env->alloc, total);
-  return c->slab ? NULL : ox_fail(OX_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes", total);
+/* Fixed addresses: slab values, and everything that looks at them. */
+static void place_values(ox_context *c) {
+  if (c->slab_bytes) c->shared = c->slab.at + c->values_bytes, c->scratch = c->shared + c->shared_bytes;
+  for (ox_id v = 0; v < c->plan->graph->n_values; v++) {
+    ox_slot *slot = &c->slots[v];
+    if (slot->home != OX_HOME_SLAB) continue;
+    const ox_device_memory *m = ox_device_memory_find(&c->devices, slot->memory);
+    slot->t.data = (m ? m->slab : c->slab.at) + slot->offset;
+  }
+  for (uint32_t i = 0; i < c->n_steps; i++)
+    if (c->steps[i].mode == OX_MODE_STATIC) c->steps[i].c.shared = c->shared, c->steps[i].scratch = c->scratch;
+}
+
+static bool get_slab(ox_context *c) {
+  if (c->slabs) return ox_slabs_take(c->slabs, c->workspace, c->slab_bytes, c->slab.at, &c->slab);
+  c->slab = (ox_slab){ox_workspace_new(c->workspace, c->env->alloc, c->slab_bytes), c->slab_bytes};
+  return c->slab.at != NULL;
+}
+
+static ox_status *take_slab(ox_context *c) {
+  const char *was = c->slab.at;
+  if (!c->slab_bytes) return NULL;
+  c->has_slab = get_slab(c);
+  if (!c->has_slab) {
+    c->slab = (ox_slab){NULL, 0};
+    ox_status *st = ox_fail(OX_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes", c->slab_bytes);
+    return ox_lifetimes_name_largest(c, 0, st);
+  }
+  if (c->slab.at != was) /* not what other threads' scratch may never be */
+    ox_huge_pages_touch(c->slab.at, c->values_bytes + c->shared_bytes);
+  return NULL;
+}
+
+static void give_slab(ox_context *c) {
+  if (!c->has_slab) return;
+  c->has_slab = false;
+  if (c->slabs)
+    ox_slabs_give(c->slabs, c->slab);
+  else
+    ox_delete(c->arena.alloc, c->slab.at, c->slab.bytes);
 }
 
 static ox_status *reserve(ox_context *c) {
   size_t shared = ox_stretches_area(c), scratch = 0, workers = c->env->max_threads, total = 0, all_scratch;
+  ox_workspace *w = c->workspace;
   for (uint32_t i = 0; i < c->n_steps; i++) {
     if (c->steps[i].mode != OX_MODE_STATIC) continue;
     shared = OX_MAX(shared, ox_step_rounded(c->steps[i].c.shared_bytes));
@@ -334,24 +366,27 @@ static ox_status *reserve(ox_context *c) {
   if (__builtin_mul_overflow(scratch, workers, &all_scratch) || __builtin_add_overflow(c->values_bytes, shared, &total) ||
       __builtin_add_overflow(total, all_scratch, &total))
     return ox_fail(OX_LIMIT, "workspace is larger than the address space");
-  ox_status *st = take_slab(c, total);
-  if (st) return ox_lifetimes_name_largest(c, 0, st);
-  if (total) c->shared = c->slab + c->values_bytes, c->scratch = c->shared + shared;
-  c->scratch_bytes = scratch;
-  if (total) ox_huge_pages_touch(c->slab, c->values_bytes + shared); /* not what other threads' scratch may never be */
-  return NULL;
+  if (!ox_workspace_take(w, total)) {
+    ox_status *st = ox_fail(OX_LIMIT, "wanted %zu bytes of workspace; %zu are in use, the limit is %zu", total, w->held,
+                            w->limit);
+    return ox_lifetimes_name_largest(c, 0, st);
+  }
+  c->slab_bytes = total, c->shared_bytes = shared, c->scratch_bytes = scratch;
+  return take_slab(c);
 }
 
-/* Fixed addresses: slab values, and everything that looks at them. */
-static void place_values(ox_context *c) {
-  for (ox_id v = 0; v < c->plan->graph->n_values; v++) {
-    ox_slot *slot = &c->slots[v];
-    if (slot->home != OX_HOME_SLAB) continue;
-    const ox_device_memory *m = ox_device_memory_find(&c->devices, slot->memory);
-    slot->t.data = (m ? m->slab : c->slab) + slot->offset;
-  }
-  for (uint32_t i = 0; i < c->n_steps; i++)
-    if (c->steps[i].mode == OX_MODE_STATIC) c->steps[i].c.shared = c->shared, c->steps[i].scratch = c->scratch;
+void ox_context_rest(ox_context *c) {
+  if (c->slabs) give_slab(c);
+}
+
+ox_status *ox_context_wake(ox_context *c) {
+  const char *was = c->slab.at;
+  if (c->has_slab) return NULL;
+  OX_TRY(take_slab(c));
+  if (c->slab.at == was) return NULL;
+  place_values(c);
+  ox_stretches_place(c);
+  return NULL;
 }
 
 static const ox_shape *shape_of(const void *context, ox_id v) { return &((const ox_context *)context)->slots[v].t.shape; }
@@ -394,6 +429,7 @@ ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, const ox_type *k
   c->crew = (ox_step_crew){env->pool, env->max_threads, env->watch, NULL, NULL}; /* packs weights */
   c->own_workspace = (ox_workspace){.limit = env->max_workspace, .trim = ox_context_trim, .ctx = c};
   c->workspace = env->workspace ? env->workspace : &c->own_workspace;
+  c->slabs = env->workspace ? NULL : env->slabs;
   pthread_mutex_init(&c->lock, NULL);
   ox_arena_init(&c->arena, env->alloc);
   ox_dynpool_init(&c->dyn, env->alloc, c->workspace);
@@ -413,7 +449,7 @@ void ox_context_destroy(ox_context *c) {
     ox_control_destroy(c->steps[i].control);
     ox_step_deinit(&c->steps[i]);
   }
-  ox_delete(alloc, c->slab, c->slab_bytes);
+  give_slab(c);
   ox_workspace_give(c->workspace, c->slab_bytes);
   ox_devices_deinit(&c->devices);
   ox_dynpool_deinit(&c->dyn);

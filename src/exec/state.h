@@ -8,6 +8,7 @@
 #include "exec/device.h"
 #include "exec/pack.h"
 #include "exec/run_memory.h"
+#include "exec/slabs.h"
 #include "exec/step.h"
 #include "exec/two_ways.h"
 
@@ -48,6 +49,7 @@ typedef struct ox_run_env {
   ox_watch *watch;             /* NULL: it is never stopped */
   size_t max_workspace;        /* the limit of the workspace of a context that is made; 0: none */
   ox_workspace *workspace;     /* of the top-level context; NULL while that is being made */
+  ox_slabs *slabs;             /* that top-level contexts share; NULL: each keeps one of its own */
   ox_profile *profile;         /* NULL: off */
   uint32_t depth;              /* nesting of bodies */
   struct ox_placed *placed;    /* of the next top-level run, which takes it; NULL: all is on the host */
@@ -79,8 +81,11 @@ struct ox_context {
   ox_id *bound; /* the values of |key| */
   ox_workspace own_workspace;
   ox_workspace *workspace; /* its own, or that of the context whose bodies it belongs to */
-  char *slab;
-  size_t slab_bytes, values_bytes;
+  ox_slabs *slabs;    /* NULL: it keeps its slab */
+  ox_slab slab;       /* all that points into it does so until another one is taken, also while it has none */
+  bool has_slab;
+  size_t slab_bytes;  /* that it needs: values, |shared|, |scratch| */
+  size_t values_bytes, shared_bytes;
   char *shared;     /* of the running step */
   char *scratch;
   size_t scratch_bytes; /* per worker */

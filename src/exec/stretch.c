@@ -152,7 +152,7 @@ static void place(ox_context *c, bool apart) {
   const size_t *offsets = c->stretches->offsets[apart];
   char *area = c->shared;
   for (ox_id v = 0; v < c->plan->graph->n_values; v++)
-    if (c->slots[v].home == OX_HOME_SLAB) c->slots[v].t.data = c->slab + offsets[v];
+    if (c->slots[v].home == OX_HOME_SLAB) c->slots[v].t.data = c->slab.at + offsets[v];
   for (uint32_t i = 0; i < c->n_steps; i++) {
     ox_step *s = &c->steps[i];
     if (!s->stretch || s->mode != OX_MODE_STATIC) continue;
@@ -161,6 +161,10 @@ static void place(ox_context *c, bool apart) {
     s->scratch = apart ? area - ox_step_rounded(s->c.scratch_per_worker) : c->scratch;
   }
   c->stretches->apart = apart;
+}
+
+void ox_stretches_place(ox_context *c) {
+  if (c->stretches) place(c, c->stretches->apart);
 }
 
 /* ---- runs ---- */

@@ -19,6 +19,8 @@
 OX_NODISCARD ox_status *ox_stretches_find(ox_context *c);
 /* The bytes that scratch and shared memory of one stretch's steps need side by side. */
 size_t ox_stretches_area(const ox_context *c);
+/* Places what lies in the slab, after that has moved. */
+void ox_stretches_place(ox_context *c);
 /* Makes the graphs, once there is a slab. */
 OX_NODISCARD ox_status *ox_stretches_link(ox_context *c);
 void ox_stretches_release(ox_context *c);

@@ -77,6 +77,7 @@ struct ox_session {
   _Atomic(ox_session *) backup;
   atomic_bool gave_up;    /* its providers: all runs go there */
   size_t n_env_rule_sets; /* those that the env had */
+  ox_slabs slabs;       /* of all contexts */
   pthread_mutex_t lock; /* guards the lists below */
   ox_context *idle[OX_IDLE_CONTEXTS]; /* the latest used last */
   uint32_t n_idle;
@@ -98,7 +99,7 @@ void ox_session_describe(const ox_session *s, ox_id v, ox_value_info *out);
 /* Frees |c| of |s|, also if it is incomplete. */
 void ox_call_free(ox_call *c, const ox_session *s);
 
-/* Frees what no run uses: idle contexts and calls, and released outputs. Any thread. */
+/* Frees what no run uses: idle contexts, calls and slabs, and released outputs. Any thread. */
 void ox_session_trim(void *session);
 
 /* Fills |known|, once the session has its model. */

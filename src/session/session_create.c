@@ -146,6 +146,7 @@ ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, cons
   s->env = ox_env_retain(env), s->origin = origin, s->fall_back = o.fall_back != 0 && !origin;
   pthread_mutex_init(&s->lock, NULL);
   pthread_mutex_init(&s->making, NULL);
+  ox_slabs_init(&s->slabs, &s->alloc);
   size_t refusals = origin ? ox_quota_refusals(origin->quota) : 0;
   ox_status *st = fill(s, from, &o);
   if (!st) {
@@ -178,6 +179,7 @@ void ox_session_release(ox_session *s) {
   ox_session_release(atomic_exchange_explicit(&s->sibling, NULL, memory_order_relaxed)); /* it uses what is ours */
   ox_session_release(atomic_exchange_explicit(&s->backup, NULL, memory_order_relaxed));
   ox_session_trim(s);
+  ox_slabs_deinit(&s->slabs);
   ox_plan_destroy(s->plan);
   for (size_t i = 0; i < s->n_providers; i++) {
     ox_provider_release_arenas(&s->providers[i], s->alloc);

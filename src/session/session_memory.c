@@ -33,6 +33,7 @@ void ox_session_trim(void *session) {
     next = c->next;
     ox_call_free(c, s);
   }
+  ox_slabs_trim(&s->slabs);
   if (s->recycler) ox_recycler_trim(s->recycler);
   if (sibling) ox_session_trim(sibling);
 }

@@ -76,11 +76,12 @@ static ox_status *take_context(ox_session *s, ox_call *call, ox_context **out_co
     memmove(&s->idle[i], &s->idle[i + 1], (--s->n_idle - i) * sizeof *s->idle);
   }
   pthread_mutex_unlock(&s->lock);
-  return *out_context ? NULL : make_context(s, call, out_context);
+  return *out_context ? ox_context_wake(*out_context) : make_context(s, call, out_context);
 }
 
 static void give_context(ox_session *s, ox_context *c) {
   ox_context *old = NULL;
+  ox_context_rest(c);
   pthread_mutex_lock(&s->lock);
   if (s->n_idle == OX_IDLE_CONTEXTS) {
     old = s->idle[0];
@@ -287,6 +288,7 @@ static void set_env(ox_session *s, ox_call *c, const ox_run_opts *o) {
                         .max_threads = s->max_threads,
                         .run_memory = &c->run_memory,
                         .max_workspace = s->max_workspace,
+                        .slabs = &s->slabs,
                         .profile = whole->profiling ? whole->profile : NULL};
   c->grows = NULL;
   if (!o) return;
