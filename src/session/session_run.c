@@ -228,7 +228,7 @@ static ox_status *sink_other(ox_run_sink *sink, uint32_t index, const ox_tensor 
   const ox_graph *g = c->session->model->graph;
   ox_value_release(c->out[index]); /* a tensor, as it was to be before the kernel ran */
   c->out[index] = NULL;
-  return ox_status_note(ox_value_clone(c->session->alloc, t, &c->out[index]), "output '%s'",
+  return ox_status_note(ox_value_take_copy(c->session->recycler, t, &c->out[index]), "output '%s'",
                         g->values[g->outputs[index]].name);
 }
 

@@ -28,5 +28,7 @@ ox_tensor *ox_value_tensor(ox_value *v);
 void ox_value_swap(ox_value *a, ox_value *b);
 /* Makes a deep copy, without an env. */
 OX_NODISCARD ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_value);
+/* The same from memory that |r| keeps: for strings, sequences and maps. */
+OX_NODISCARD ox_status *ox_value_take_copy(ox_recycler *r, const ox_tensor *from, ox_value **out_value);
 
 #endif

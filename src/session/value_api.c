@@ -219,7 +219,7 @@ void ox_value_swap(ox_value *a, ox_value *b) {
 static ox_value *take_bare(ox_recycler *r) {
   pthread_mutex_lock(&r->lock);
   ox_value **at = &r->kept;
-  while (*at && (*at)->capacity) at = &(*at)->next;
+  while (*at && ((*at)->capacity || (*at)->arena.total)) at = &(*at)->next;
   ox_value *v = *at;
   if (v) *at = v->next, r->n_kept--;
   pthread_mutex_unlock(&r->lock);
@@ -297,6 +297,58 @@ ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_
   else
     *out_value = v;
   return st;
+}
+
+/* About what a copy of |t| takes. */
+static size_t deep_bytes(const ox_tensor *t) {
+  size_t sum = 0;
+  if (t->kind == OX_TENSOR) {
+    const ox_str *items = t->data;
+    for (size_t i = 0; t->dtype == OX_STRING && i < t->bytes / sizeof *items; i++) sum += items[i].n;
+    return sum + t->bytes;
+  }
+  if (t->kind == OX_SEQUENCE) {
+    const ox_tensor *const *items = t->data;
+    for (int64_t i = 0; i < t->shape.dim[0]; i++) sum += sizeof *t + sizeof t + deep_bytes(items[i]);
+  } else if (t->kind == OX_MAP || t->kind == OX_SPARSE) {
+    const ox_tensor *pair = t->data;
+    sum = 2 * sizeof *t + deep_bytes(&pair[0]) + deep_bytes(&pair[1]);
+  }
+  return sum;
+}
+
+/* The kept value with the least arena that |bytes| fit in without wasting three quarters of it; else the largest of
+ * those that they do not fit in, which takes more. */
+static ox_value *take_arena(ox_recycler *r, size_t bytes) {
+  pthread_mutex_lock(&r->lock);
+  ox_value **best = NULL, **small = NULL;
+  for (ox_value **at = &r->kept; *at; at = &(*at)->next) {
+    size_t has = (*at)->arena.total;
+    if (has && has >= bytes && (has / 4 <= bytes || has <= 4096) && (!best || has < (*best)->arena.total)) best = at;
+    if (has && has < bytes && (!small || has > (*small)->arena.total)) small = at;
+  }
+  if (!best) best = small;
+  ox_value *v = best ? *best : NULL;
+  if (v) *best = v->next, r->n_kept--;
+  pthread_mutex_unlock(&r->lock);
+  return v;
+}
+
+ox_status *ox_value_take_copy(ox_recycler *r, const ox_tensor *from, ox_value **out_value) {
+  ox_value *v = take_arena(r, deep_bytes(from));
+  *out_value = NULL;
+  if (!v) OX_TRY(make(r->alloc, 0, &v));
+  ox_arena_reset(&v->arena);
+  ox_status *st = copy_deep(&v->arena, from, &v->t);
+  if (st) {
+    destroy(v);
+    return st;
+  }
+  atomic_store_explicit(&v->refs, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+  v->home = r;
+  *out_value = v;
+  return NULL;
 }
 
 /* ---- the public calls ---- */

@@ -126,11 +126,51 @@ static void test_many_outputs(void **state) {
   close_model(&l, env, s);
 }
 
+/* The bytes that are live after three runs over |rows| rows, whose maps and labels are released each time. */
+static long bytes_after(large_count *l, ox_session *s, int64_t rows) {
+  for (int t = 0; t < 3; t++) {
+    long before = atomic_load(&l->count.calls);
+    ox_value *x = ramp_value(NULL, 0, 1, 2, (int64_t[]){rows, 2}), *out[2] = {NULL, NULL};
+    CHECK_OK(ox_session_run(s, NULL, (const char *[]){"x"}, (const ox_value *[]){x}, 1, NULL, out, 2));
+    if (t == 2) assert_int_equal(atomic_load(&l->count.calls), before);
+    const ox_tensor *maps = ox_value_get(out[0]), *labels = ox_value_get(out[1]);
+    assert_int_equal(maps->shape.dim[0], rows);
+    assert_int_equal(ox_tensor_count(labels), rows);
+    for (int64_t i = 0; i < rows; i++) {
+      const ox_tensor *pair = ((const ox_tensor *const *)maps->data)[i]->data;
+      assert_float_equal(ox_tensor_element(&pair[1], 1), (double)(2 * i + 1), 0);
+      assert_string_equal(((const ox_str *)labels->data)[i].p, "second");
+    }
+    ox_value_release(x), ox_value_release(out[0]), ox_value_release(out[1]);
+  }
+  return atomic_load(&l->count.live_bytes);
+}
+
+/* Maps and strings live in memory that is kept, too; a few do not take what many left. */
+static void test_maps_and_strings(void **state) {
+  (void)state;
+  large_count l;
+  ox_env *env;
+  ox_session *s;
+  open_model(&l,
+             "<ir_version: 10, opset_import: [\"\" : 21, \"ai.onnx.ml\" : 3]> g (float[N,2] x) => (seq(map(int64, float)) "
+             "y, string[N] z) { y = ai.onnx.ml.ZipMap <classlabels_int64s = [3, 5]> (x) i = ArgMax <axis = 1, keepdims = "
+             "0> (x) z = ai.onnx.ml.LabelEncoder <keys_int64s = [0, 1], values_strings = [\"first\", \"second\"]> (i) }",
+             &env, &s);
+  long few = bytes_after(&l, s, 1), many = bytes_after(&l, s, 1000);
+  assert_true(many > few);
+  (void)bytes_after(&l, s, 1);
+  (void)bytes_after(&l, s, 0);
+  (void)bytes_after(&l, s, 1000);
+  close_model(&l, env, s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_cache_that_grows),
       cmocka_unit_test(test_the_last_length_again),
       cmocka_unit_test(test_many_outputs),
+      cmocka_unit_test(test_maps_and_strings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
