@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/ml_tree_ensemble_test.c - random trees of every mode against a walk over the attribute lists. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +138,34 @@ static void test_scores_are_those_of_a_naive_walk(void **state) {
         }
 }
 
+/* One node of |mode|: every edge against every edge and a NaN. */
+static void compare_edges(const char *mode, int64_t nan) {
+  const float edges[] = {-INFINITY, -FLT_MAX, -1, -FLT_MIN, -0.0f, 0, FLT_MIN, 1, FLT_MAX, INFINITY, NAN};
+  for (size_t v = 0; v + 1 < OX_COUNT(edges); v++) {
+    static forest f;
+    f = (forest){.n = 3, .n_w = 2, .node = {0, 1, 2}, .yes = {1}, .no = {2}, .nan = {nan}, .value = {edges[v]}};
+    f.mode[0] = str(mode), f.mode[1] = f.mode[2] = str("LEAF");
+    f.w_node[0] = 1, f.w_node[1] = 2, f.w[0] = 5, f.w[1] = 7;
+    one_node n;
+    one_node_init(&n, "ai.onnx.ml", "TreeEnsembleRegressor", 3, 1);
+    set_nodes(&n, &f, (const char *[]){"target_treeids", "target_nodeids", "target_ids", "target_weights"});
+    one_node_int(&n, "n_targets", 1);
+    one_node_input(&n, OX_F32, 2, (int64_t[]){OX_COUNT(edges), 1}, edges);
+    CHECK_OK(one_node_run(&n));
+    for (size_t r = 0; r < OX_COUNT(edges); r++) {
+      double want = holds(mode, edges[r], edges[v], nan) ? 5 : 7, got = ((float *)n.out[0].data)[r];
+      if (got != want) fail_msg("%g %s %g, nan %d: got %g", edges[r], mode, edges[v], (int)nan, got);
+    }
+    one_node_deinit(&n);
+  }
+}
+
+static void test_comparisons_at_the_edges(void **state) {
+  (void)state;
+  for (size_t m = 0; m < OX_COUNT(modes); m++)
+    for (int64_t nan = 0; nan < 2; nan++) compare_edges(modes[m], nan);
+}
+
 static void classify(const char *post, const float *want, const int64_t *labels, float x0) {
   /* one stump: x <= 0 ? -1.5 : 2; two labels, weights for one of them */
   static const int64_t zero[3], ids[] = {0, 1, 2}, yes[] = {1, 0, 0}, no[] = {2, 0, 0};
@@ -197,6 +226,7 @@ static void test_bad_trees_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_scores_are_those_of_a_naive_walk),
+      cmocka_unit_test(test_comparisons_at_the_edges),
       cmocka_unit_test(test_binary_classifier_writes_both_scores),
       cmocka_unit_test(test_bad_trees_are_refused),
   };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/ml/trees_build.c - orders nodes depth first (a walk touches few cache lines), and turns <, >, >= into <= where
- * that is exact, so that most models take the plain walk. */
+ * kern/ml/trees_build.c - orders nodes depth first (a walk touches few cache lines), and turns <, >, >=, == and != into
+ * <= where that is exact, so that most models take the plain walk. */
 #include "kern/ml/trees_build.h"
 
 #include <math.h>
@@ -28,9 +28,15 @@ ox_status *ox_trees_raw_alloc(ox_trees_raw *raw, ox_arena *a) {
 static inline ox_tree_mode mode_of(const ox_trees_raw *raw, uint32_t i) { return (ox_tree_mode)(raw->mode[i] & 0x7f); }
 static inline bool nan_true(const ox_trees_raw *raw, uint32_t i) { return raw->mode[i] >> 7; }
 
+/* x == v is x <= v but not x <= the value below v: == and != take two nodes, the second right behind the first. */
+static inline bool takes_two(const ox_trees_raw *raw, uint32_t i) {
+  ox_tree_mode m = mode_of(raw, i);
+  return m == OX_TREE_EQ || m == OX_TREE_NEQ;
+}
+
 /* ---- order ---- */
 typedef struct ordering {
-  uint32_t *id;  /* new number of an old node, or OX_NONE */
+  uint32_t *id;  /* new number of an old node, the first if it takes two; or OX_NONE */
   uint32_t *old; /* and back */
   uint8_t *open; /* on the path from the root */
   uint32_t *path;
@@ -38,10 +44,11 @@ typedef struct ordering {
   uint32_t n;
 } ordering;
 
-static ox_status *enter(ordering *o, uint32_t node, uint32_t *depth) {
+static ox_status *enter(const ox_trees_raw *raw, ordering *o, uint32_t node, uint32_t *depth) {
   if (o->open[node]) return ox_fail(OX_INVALID_MODEL, "the tree has a cycle through node %u", (unsigned)node);
   if (o->id[node] != OX_NONE) return NULL; /* shared subtree: already placed */
   o->id[node] = o->n, o->old[o->n++] = node;
+  if (takes_two(raw, node)) o->old[o->n++] = node;
   o->open[node] = 1;
   o->path[*depth] = node, o->step[*depth] = 0, *depth += 1;
   return NULL;
@@ -49,22 +56,23 @@ static ox_status *enter(ordering *o, uint32_t node, uint32_t *depth) {
 
 static ox_status *order_tree(const ox_trees_raw *raw, ordering *o, uint32_t root) {
   uint32_t depth = 0;
-  OX_TRY(enter(o, root, &depth));
+  OX_TRY(enter(raw, o, root, &depth));
   while (depth) {
     uint32_t node = o->path[depth - 1];
     uint8_t step = o->step[depth - 1]++;
     if (step == 2 || mode_of(raw, node) == OX_TREE_LEAF)
       o->open[node] = 0, depth--;
     else
-      OX_TRY(enter(o, step ? raw->on_false[node] : raw->on_true[node], &depth));
+      OX_TRY(enter(raw, o, step ? raw->on_false[node] : raw->on_true[node], &depth));
   }
   return NULL;
 }
 
 static ox_status *order_nodes(const ox_trees_raw *raw, ox_arena *temp, ordering *o) {
   size_t n = raw->n_nodes;
+  if (n > UINT32_MAX / 2) return ox_fail(OX_LIMIT, "%zu nodes of trees are too many", n);
   *o = (ordering){.id = OX_ARENA_ARRAY(temp, uint32_t, n),
-                  .old = OX_ARENA_ARRAY(temp, uint32_t, n),
+                  .old = OX_ARENA_ARRAY(temp, uint32_t, 2 * n),
                   .open = OX_ARENA_ARRAY(temp, uint8_t, n),
                   .path = OX_ARENA_ARRAY(temp, uint32_t, n),
                   .step = OX_ARENA_ARRAY(temp, uint8_t, n)};
@@ -87,9 +95,9 @@ static ox_tree_walk choose_walk(const ox_trees_raw *raw, const ordering *o) {
     ox_tree_mode m = mode_of(raw, i);
     double split = raw->f64 ? raw->split[i] : (double)(float)raw->split[i];
     if (m == OX_TREE_LEAF) continue;
-    if (m > OX_TREE_GT || isnan(split) || split == -INFINITY) return OX_TREE_GENERAL;
+    if (m > OX_TREE_NEQ || isnan(split) || split == -INFINITY) return OX_TREE_GENERAL;
     bool swapped = m == OX_TREE_GTE || m == OX_TREE_GT;
-    if (nan_true(raw, i) != swapped) walk = OX_TREE_NAN;
+    if (nan_true(raw, i) != swapped && m != OX_TREE_NEQ) walk = OX_TREE_NAN; /* a NaN is unequal in any case */
   }
   return walk;
 }
@@ -99,11 +107,24 @@ typedef struct flat_node {
   uint32_t feature, next[2];
 } flat_node;
 
-/* Node |i| of |raw| that is no leaf, ready for |walk|. */
-static flat_node flatten(const ox_trees_raw *raw, const ordering *o, ox_tree_walk walk, uint32_t i) {
+/* The two nodes of == or !=. A NaN that counts as equal goes on to the second node, and from there as what is above the
+ * value below does: as equal. */
+static flat_node flatten_equal(const ox_trees_raw *raw, const ordering *o, uint32_t i, bool second) {
+  bool equal = mode_of(raw, i) == OX_TREE_EQ;
+  uint32_t same = o->id[equal ? raw->on_true[i] : raw->on_false[i]];
+  uint32_t other = o->id[equal ? raw->on_false[i] : raw->on_true[i]];
+  if (second) return (flat_node){below(raw->f64, raw->split[i]), raw->feature[i], {same, other}};
+  uint32_t nan_bit = equal && nan_true(raw, i) ? UINT32_C(1) << 31 : 0;
+  return (flat_node){raw->split[i], raw->feature[i] | nan_bit, {other, o->id[i] + 1}};
+}
+
+/* New node |k|, which is no leaf, ready for |walk|. */
+static flat_node flatten(const ox_trees_raw *raw, const ordering *o, ox_tree_walk walk, uint32_t k) {
+  uint32_t i = o->old[k];
   flat_node f = {raw->split[i], raw->feature[i], {o->id[raw->on_false[i]], o->id[raw->on_true[i]]}};
   ox_tree_mode m = mode_of(raw, i);
   if (walk == OX_TREE_GENERAL) return f;
+  if (takes_two(raw, i)) return flatten_equal(raw, o, i, k != o->id[i]);
   if (m == OX_TREE_LT || m == OX_TREE_GTE) f.split = below(raw->f64, f.split);
   bool swapped = m == OX_TREE_GTE || m == OX_TREE_GT;
   if (swapped) f.next[0] = o->id[raw->on_true[i]], f.next[1] = o->id[raw->on_false[i]];
@@ -204,7 +225,7 @@ static ox_status *fill_nodes(const ox_trees_raw *raw, const ordering *o, const u
     ox_tree_mode m = mode_of(raw, i);
     if (modes) modes[k] = m == OX_TREE_LEAF ? OX_TREE_LEAF : raw->mode[i];
     if (m != OX_TREE_LEAF) {
-      flat_node f = flatten(raw, o, t->walk, i);
+      flat_node f = flatten(raw, o, t->walk, k);
       store_node(t, k, &f, m == OX_TREE_MEMBER ? &i : NULL);
       t->n_features = OX_MAX(t->n_features, raw->feature[i] + 1);
       continue;
