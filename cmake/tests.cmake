@@ -103,7 +103,7 @@ foreach(source IN LISTS test_sources)
   endif()
 endforeach()
 
-# Field numbers of the ONNX format and type variables of operators beside those of the onnx package; skipped without it.
+# Field numbers of the ONNX format and rows of operators beside those of the onnx package; skipped without it.
 # -DONYX_PYTHON3=... picks a python.
 if(NOT ONYX_TASK_ONLY)
   find_program(ONYX_PYTHON3 python3)
@@ -112,14 +112,14 @@ if(NOT ONYX_TASK_ONLY)
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     add_test(NAME ops.arithmetic COMMAND ${ONYX_PYTHON3} tools/check_arithmetic.py WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(ops.arithmetic PROPERTIES TIMEOUT 60)
-    add_test(NAME ops.vars COMMAND ${ONYX_PYTHON3} tests/ops/check_vars.py $<TARGET_FILE:test.ops.builtin>
+    add_test(NAME ops.schemas COMMAND ${ONYX_PYTHON3} tests/ops/check_schemas.py $<TARGET_FILE:test.ops.builtin>
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   else()
-    foreach(name onnx.fields ops.vars)
+    foreach(name onnx.fields ops.schemas)
       add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: there is no python3")
     endforeach()
   endif()
-  set_tests_properties(onnx.fields ops.vars PROPERTIES TIMEOUT 60 SKIP_REGULAR_EXPRESSION "^skipped")
+  set_tests_properties(onnx.fields ops.schemas PROPERTIES TIMEOUT 60 SKIP_REGULAR_EXPRESSION "^skipped")
 endif()
 
 # The shared library, through its public interface alone, as a program of somebody else's would use it.

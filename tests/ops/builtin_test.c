@@ -100,10 +100,12 @@ static void test_out_of_memory_leaks_nothing(void **state) {
   }
 }
 
-/* One line for each row: domain, name, since, most inputs, type variables, the sets of types as the row gives them. For
- * check_vars.py. */
+/* One line for each row: domain, name, since, least and most inputs, least and most outputs, type variables, the sets of
+ * types as the row gives them. For check_schemas.py. */
 static void print_row(const ox_schema *s) {
-  printf("%s\t%s\t%d\t%u\t%s\t", domain_of(s), s->name, (int)s->since, s->max_in, s->vars ? s->vars : "");
+  printf("%s\t%s\t%d\t", domain_of(s), s->name, (int)s->since);
+  printf("%u %u %u %u\t", s->min_in, s->max_in, ox_schema_min_out(s), s->max_out ? s->max_out : 1);
+  printf("%s\t", s->vars ? s->vars : "");
   for (uint32_t i = 0; i < OX_TYPED_IN; i++) printf("%x ", s->types[i]);
   for (uint32_t i = OX_TYPED_IN; s->more_types && i < s->max_in; i++) printf("%x ", s->more_types[i - OX_TYPED_IN]);
   printf("\n");

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Compares the type variables of the operators' rows with the schemas of the onnx package, and with ONNX Runtime's where
-that package is there, too.
+"""Compares the operators' rows with the schemas of the onnx package, and with ONNX Runtime's where that package is there,
+too.
 
-Usage: check_vars.py PROGRAM, where "PROGRAM rows" prints the rows (builtin_test.c). Two inputs share a letter exactly if
-they share a type variable in all versions that the row serves, or the row's sets leave them one type anyway. Exit code 1
-if a row differs; without the onnx package it prints "skipped"."""
+Usage: check_schemas.py PROGRAM, where "PROGRAM rows" prints the rows (builtin_test.c). Checked are
+- type variables: two inputs share a letter exactly if they share a type variable in all versions that the row serves, or
+  the row's sets leave them one type anyway;
+- counts: a row takes as many inputs and outputs as any of these versions allows, and as few. It may take fewer: an
+  output that a kernel can do without may be optional in its row, so that it is not computed if nothing reads it.
+Exit code 1 if a row differs; without the onnx package it prints "skipped"."""
 import collections
 import itertools
 import subprocess
@@ -30,6 +33,15 @@ TIGHTER = {
     ("", "SequenceInsert"): "a sequence's letter is its tensors' type, which schemas cannot say",
     ("com.microsoft", "SparseToDenseMatMul"): "A is sparse in the schema, whose type cannot be B's; its elements' is",
 }
+# Rows that want more inputs than the schema says, and why.
+MORE_INPUTS = {
+    ("com.microsoft", "QLinearConcat"): "the variadic inputs come in threes: a tensor, its scale, its zero point",
+}
+
+
+def counts_of(schema):
+    """(least inputs, most, least outputs, most); a count without limit is VARIADIC"""
+    return (schema.min_input, min(schema.max_input, VARIADIC), schema.min_output, min(schema.max_output, VARIADIC))
 
 
 def inputs_of(schema):
@@ -41,7 +53,7 @@ def inputs_of(schema):
 
 
 def standard():
-    """(domain, name) -> [(since, inputs)], sorted by since"""
+    """(domain, name) -> [(since, inputs, counts)], sorted by since"""
     schemas = collections.defaultdict(list)
     try:
         from onnxruntime.capi import onnxruntime_pybind11_state as runtime
@@ -49,7 +61,7 @@ def standard():
     except (ImportError, AttributeError):
         contrib = []
     for s in defs.get_all_schemas_with_history() + contrib:
-        schemas[s.domain, s.name].append((s.since_version, inputs_of(s)))
+        schemas[s.domain, s.name].append((s.since_version, inputs_of(s), counts_of(s)))
     return {key: sorted(versions) for key, versions in schemas.items()}
 
 
@@ -63,7 +75,7 @@ def variable(inputs, i):
 
 
 def tied_by(versions, i, j):
-    pairs = [(variable(inputs, i), variable(inputs, j)) for _, inputs in versions]
+    pairs = [(variable(inputs, i), variable(inputs, j)) for _, inputs, _ in versions]
     pairs = [p for p in pairs if None not in p]
     return bool(pairs) and all(a == b for a, b in pairs)
 
@@ -86,11 +98,21 @@ def one_type(row, i, j):
     return m and m == mask(row, j) and m & (m - 1) == 0
 
 
+def count_errors(row, versions):
+    """How the row's counts differ from the widest range of the versions it serves."""
+    for k, (what, ours) in enumerate(zip(("inputs", "outputs"), (row["in"], row["out"]))):
+        least, most = min(c[2 * k] for _, _, c in versions), max(c[2 * k + 1] for _, _, c in versions)
+        excused = what == "inputs" and row["key"] in MORE_INPUTS
+        if (ours[0] > least and not excused) or ours[1] != most:
+            yield f"takes {ours[0]} to {ours[1]} {what}, the standard {least} to {most}"
+
+
 rows = []
 for line in subprocess.run([sys.argv[1], "rows"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines():
-    domain, name, since, most, letters, types = line.split("\t")
-    rows.append({"key": (domain, name), "since": int(since), "most": int(most), "vars": letters,
-                 "types": [int(t, 16) for t in types.split()]})
+    domain, name, since, counts, letters, types = line.split("\t")
+    least_in, most_in, least_out, most_out = map(int, counts.split())
+    rows.append({"key": (domain, name), "since": int(since), "in": (least_in, most_in), "out": (least_out, most_out),
+                 "most": most_in, "vars": letters, "types": [int(t, 16) for t in types.split()]})
 
 schemas, checked, newer, wrong = standard(), 0, 0, []
 for row in rows:
@@ -102,6 +124,8 @@ for row in rows:
         newer += 1
         continue
     checked += 1
+    label = f"{'.'.join(filter(None, row['key']))} since {row['since']}"
+    wrong += [f"{label}: {error}" for error in count_errors(row, versions)]
     for i, j in itertools.combinations(range(min(row["most"], MOST)), 2):
         ours = letter(row, i) != "." and letter(row, i) == letter(row, j)
         theirs = tied_by(versions, i, j)
@@ -110,7 +134,7 @@ for row in rows:
         if row["key"] in (TIGHTER if ours else LAXER):
             continue
         says = "one type" if ours else "any two types"
-        wrong.append(f"{'.'.join(filter(None, row['key']))} since {row['since']}: \"{row['vars']}\" allows inputs {i} and "
-                     f"{j} {says}, the standard does {'not' if ours else 'tie them'}")
+        wrong.append(f"{label}: \"{row['vars']}\" allows inputs {i} and {j} {says}, "
+                     f"the standard does {'not' if ours else 'tie them'}")
 print("\n".join(wrong) if wrong else f"{checked} rows agree with onnx {onnx.__version__}; it does not know {newer} others")
 sys.exit(1 if wrong else 0)
