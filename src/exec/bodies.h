@@ -4,7 +4,7 @@
 #ifndef OX_EXEC_BODIES_H
 #define OX_EXEC_BODIES_H
 
-#include "exec/state.h"
+#include "exec/context_state.h"
 
 /* Makes |s->control|. Error: NOT_IMPLEMENTED for an operator that does nothing with bodies. */
 OX_NODISCARD ox_status *ox_control_create(ox_context *c, ox_step *s);

@@ -4,7 +4,7 @@
 #ifndef OX_EXEC_CONTEXT_H
 #define OX_EXEC_CONTEXT_H
 
-#include "exec/state.h"
+#include "exec/context_state.h"
 
 /* Prepares |p| for inputs of the types |key| (in the order of ox_context_bound; unknown dimensions are allowed, and
  * make all that depends on them dynamic). |known| (may be NULL): contents of bound values that never change. |direct|:

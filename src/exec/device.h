@@ -5,7 +5,7 @@
 #define OX_EXEC_DEVICE_H
 
 #include "exec/dynpool.h"
-#include "plan/unit.h"
+#include "plan/plan_units.h"
 
 /* One memory of one provider in one context. */
 typedef struct ox_device_memory {

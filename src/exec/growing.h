@@ -4,7 +4,7 @@
 #ifndef OX_EXEC_GROWING_H
 #define OX_EXEC_GROWING_H
 
-#include "exec/state.h"
+#include "exec/context_state.h"
 
 enum { OX_CACHE_ROWS = 2 }; /* the axis of rows: keys and values are [batch, heads, rows, size] */
 

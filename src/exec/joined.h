@@ -5,7 +5,7 @@
 #ifndef OX_EXEC_JOINED_H
 #define OX_EXEC_JOINED_H
 
-#include "exec/state.h"
+#include "exec/context_state.h"
 
 /* Makes the outputs of step |i| parts of the storage of its input. */
 void ox_joined_outputs(ox_context *c, uint32_t i);

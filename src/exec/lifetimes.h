@@ -3,7 +3,7 @@
 #ifndef OX_EXEC_LIFETIMES_H
 #define OX_EXEC_LIFETIMES_H
 
-#include "exec/state.h"
+#include "exec/context_state.h"
 
 /* Sets slot->last, merges in-place outputs into their inputs' storage, marks direct outputs, plans the slab offsets and
  * each step's list of dynamic buffers to free. Needs the modes and homes of all steps. */

@@ -5,7 +5,7 @@
 #define OX_EXEC_PACK_H
 
 #include "exec/crew.h"
-#include "plan/unit.h"
+#include "plan/plan_units.h"
 
 /* The step whose constants are packed, and the threads that pack. */
 typedef struct ox_pack_site {

@@ -5,7 +5,7 @@
 #ifndef OX_EXEC_PLACED_H
 #define OX_EXEC_PLACED_H
 
-#include "exec/state.h"
+#include "exec/context_state.h"
 
 typedef struct ox_placed_value {
   uint32_t memory; /* plan/transfers.h; 0: the host's, as in any run */

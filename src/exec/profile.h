@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "plan/unit.h"
+#include "plan/plan_units.h"
 
 typedef struct ox_profile ox_profile;
 

@@ -5,7 +5,7 @@
 #define OX_EXEC_STEP_H
 
 #include "exec/crew.h"
-#include "plan/unit.h"
+#include "plan/plan_units.h"
 
 typedef struct ox_step ox_step;
 

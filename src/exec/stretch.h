@@ -11,7 +11,7 @@
 #ifndef OX_EXEC_STRETCH_H
 #define OX_EXEC_STRETCH_H
 
-#include "exec/state.h"
+#include "exec/context_state.h"
 
 /* Finds the stretches that are worth it, once all steps are settled and the list has its plan; makes c->values_bytes
  * large enough for both plans. The choice depends on shapes, kernels and the number of threads, not on a clock, so the

@@ -3,7 +3,7 @@
 #ifndef OX_EXEC_WAITS_H
 #define OX_EXEC_WAITS_H
 
-#include "exec/state.h"
+#include "exec/context_state.h"
 
 /* Gives an event to each step with a stream whose outputs steps of others read, and makes those wait for it. Does
  * nothing in a context without streams. */

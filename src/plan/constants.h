@@ -4,7 +4,7 @@
 #ifndef OX_PLAN_CONSTANTS_H
 #define OX_PLAN_CONSTANTS_H
 
-#include "plan/unit.h"
+#include "plan/plan_units.h"
 
 /* Whether the data is aligned to its element's size, as kernels need it. */
 bool ox_tensor_aligned(const ox_tensor *t);

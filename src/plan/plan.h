@@ -3,7 +3,7 @@
 #ifndef OX_PLAN_PLAN_H
 #define OX_PLAN_PLAN_H
 
-#include "plan/unit.h"
+#include "plan/plan_units.h"
 
 typedef struct ox_plan_opts {
   ox_alloc alloc;

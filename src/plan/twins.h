@@ -4,7 +4,7 @@
 #ifndef OX_PLAN_TWINS_H
 #define OX_PLAN_TWINS_H
 
-#include "plan/unit.h"
+#include "plan/plan_units.h"
 
 /* Makes the ox_packs of every kernel of |p|; twins use those of the first among them. */
 OX_NODISCARD ox_status *ox_twins_join(ox_plan *p);

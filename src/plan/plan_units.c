@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/unit.c - see unit.h. */
-#include "plan/unit.h"
+ * plan/plan_units.c - see plan_units.h. */
+#include "plan/plan_units.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/unit.h - a plan: a graph made ready to run, once per session. Immutable once it is made, but for
- * what kernels pack as runs want it (plan/packs.h). */
-#ifndef OX_PLAN_UNIT_H
-#define OX_PLAN_UNIT_H
+ * plan/plan_units.h - a plan and its units: a graph made ready to run, once per session. Immutable once it is made, but
+ * for what kernels pack as runs want it (plan/packs.h). */
+#ifndef OX_PLAN_PLAN_UNITS_H
+#define OX_PLAN_PLAN_UNITS_H
 
 #include "graph/registry.h"
 #include "plan/pack_room.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/state.h - a context: a plan prepared for one signature of input shapes, with the memory to run it. */
-#ifndef OX_EXEC_STATE_H
-#define OX_EXEC_STATE_H
+ * exec/context_state.h - a context: a plan prepared for one signature of input shapes, with the memory to run it. */
+#ifndef OX_EXEC_CONTEXT_STATE_H
+#define OX_EXEC_CONTEXT_STATE_H
 
 #include <pthread.h>
 
