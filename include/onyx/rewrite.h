@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onyx/rewrite.h - short names for the calls of onyx/rule.h: the queries of guards and the edits of rules. All of it is
- * inline; the engine's own rules are written with these. As there, OX_NONE may be passed as any id. */
+ * inline; the engine's own rules are written with these. A function without a comment is the call of that table, which
+ * says what it returns, for how long, and which errors it has. As there, OX_NONE may be passed as any id. */
 #ifndef ONYX_REWRITE_H
 #define ONYX_REWRITE_H
 
@@ -47,6 +48,7 @@ static inline int ox_activation_of(const ox_rewrite *g, ox_id node, ox_activatio
 static inline const ox_attr_view *ox_attr_of(const ox_rewrite *g, ox_id node, const char *name) {
   return g->api->attr(g, node, name);
 }
+/* An attribute's value; |absent| if the node has none of that name and kind. */
 static inline int64_t ox_attr_i(const ox_rewrite *g, ox_id node, const char *name, int64_t absent) {
   const ox_attr_view *a = ox_attr_of(g, node, name);
   return a && a->kind == OX_ATTR_INT_KIND ? a->i : absent;
@@ -55,6 +57,7 @@ static inline float ox_attr_f(const ox_rewrite *g, ox_id node, const char *name,
   const ox_attr_view *a = ox_attr_of(g, node, name);
   return a && a->kind == OX_ATTR_FLOAT_KIND ? a->f : absent;
 }
+/* Whether a string attribute is exactly |text|; |absent| as above. */
 static inline int ox_attr_is(const ox_rewrite *g, ox_id node, const char *name, const char *text, int absent) {
   const ox_attr_view *a = ox_attr_of(g, node, name);
   if (!a || a->kind != OX_ATTR_STRING_KIND) return absent;
@@ -118,6 +121,7 @@ static inline int64_t ox_elements_of(const ox_shape *s, int from, int to) {
   }
   return n;
 }
+/* The number of elements; -1 as above, also if the rank is unknown. */
 static inline int64_t ox_elements(const ox_shape *s) { return ox_elements_of(s, 0, s->rank); }
 
 /* ---- constants ---- */
@@ -182,6 +186,7 @@ static inline int64_t ox_opset_of(const ox_rewrite *g, const char *domain) { ret
 static inline int ox_op_serves(const ox_rewrite *g, const char *domain, const char *op, uint32_t dtype) {
   return g->api->op_serves(g, domain, op, dtype);
 }
+/* An OUT_OF_MEMORY status, to return where scratch or model_alloc gave NULL. */
 static inline ox_status *ox_no_memory(const ox_rewrite *g) {
   return g->api->status_make(OX_OUT_OF_MEMORY, "out of memory");
 }
@@ -200,6 +205,7 @@ static inline ox_attr_view ox_view_of_(uint32_t kind) {
   a.kind = kind;
   return a;
 }
+/* Sets an attribute, whatever its kind was; strings and lists are copied. */
 OX_NODISCARD static inline ox_status *ox_set_int(const ox_rewrite *g, ox_id node, const char *name, int64_t i) {
   ox_attr_view a = ox_view_of_(OX_ATTR_INT_KIND);
   a.i = i;
@@ -227,9 +233,11 @@ OX_NODISCARD static inline ox_status *ox_set_floats(const ox_rewrite *g, ox_id n
   a.n = n, a.floats = v;
   return g->api->set_attr(g, node, name, &a);
 }
+/* Removes attribute |name|, NULL: all; as remove_attr, not one that holds a body. */
 OX_NODISCARD static inline ox_status *ox_drop_attr(const ox_rewrite *g, ox_id node, const char *name) {
   return g->api->remove_attr(g, node, name);
 }
+/* Sets all attributes of |from| on |to|, whose others stay. Error INVALID_ARGUMENT if one is a graph or a type. */
 OX_NODISCARD static inline ox_status *ox_copy_attrs(const ox_rewrite *g, ox_id to, ox_id from) {
   ox_status *st = NULL;
   for (uint32_t i = 0; !st && i < g->api->attr_count(g, from); i++) {
@@ -260,6 +268,7 @@ OX_NODISCARD static inline ox_status *ox_give_way(const ox_rewrite *g, ox_id nod
   ox_status *st = ox_replace(g, ox_out(g, node, 0), v);
   return st ? st : ox_remove(g, node);
 }
+/* Replaces the node's output 0 by its input 0 and removes the node. */
 OX_NODISCARD static inline ox_status *ox_bypass(const ox_rewrite *g, ox_id node) {
   return ox_give_way(g, node, ox_in(g, node, 0));
 }

@@ -137,7 +137,9 @@ struct ox_graph_api {
   /* Sets an attribute of any kind but graphs and types. Lists, strings and tensor structs are copied; elements of
    * tensors are borrowed, as by const_view. */
   ox_status *(*set_attr)(const ox_rewrite *g, ox_id node, const char *name, const ox_attr_view *value);
-  ox_status *(*remove_attr)(const ox_rewrite *g, ox_id node, const char *name); /* NULL: all. Absent: nothing */
+  /* Removes one, or all (|name| NULL); an absent one is no error. A body goes with its node only: for an attribute that
+   * holds one, this and set_attr return INVALID_ARGUMENT. */
+  ox_status *(*remove_attr)(const ox_rewrite *g, ox_id node, const char *name);
   /* Infers the types of the node's outputs from those of its inputs. Errors: those of the operator's inference; an
    * unknown operator is no error. */
   ox_status *(*infer)(const ox_rewrite *g, ox_id node);
