@@ -27,6 +27,34 @@ typedef struct nbits_case {
   bool bias, constant, group;
 } nbits_case;
 
+/* What rows become if the kernel makes bytes of them: by blocks, each with a scale of its own. */
+static void round_to_bytes(double *x, size_t m, size_t k, size_t block) {
+  for (size_t row = 0; row < m; row++)
+    for (size_t first = 0; first < k; first += block) {
+      double *from = x + row * k + first, top = 0;
+      size_t n = OX_MIN(block, k - first);
+      for (size_t i = 0; i < n; i++) top = fmax(top, fabs(from[i]));
+      for (size_t i = 0; i < n; i++) from[i] = nearbyint(from[i] / top * 127) * top / 127;
+    }
+}
+
+/* |got| is |x| times the transposed |w|, plus |bias| if the case has one. */
+static void check_product(const nbits_case *t, const float *got, const double *x, const double *w, const float *bias) {
+  size_t m = (size_t)t->m, n = (size_t)t->n, k = (size_t)t->k;
+  for (size_t i = 0; i < m * n; i++) {
+    double want = t->bias ? (double)bias[i % n] : 0, size = 1;
+    for (size_t e = 0; e < k; e++) {
+      want += x[i / n * k + e] * w[i % n * k + e];
+      size += fabs(w[i % n * k + e]);
+    }
+    /* a float at the middle between two bytes may go either way; the result itself is rounded to a float */
+    double off = fabs((double)got[i] - want);
+    if (!(off <= (t->level == 4 ? 1e-3 : 1e-6) * size + fabs(want) * 0x1p-24))
+      fail_msg("bits %d block %d k %d level %d zero %d: [%d] is %.9g, wanted %.9g", (int)t->bits, (int)t->block, (int)k,
+               (int)t->level, t->zero, (int)i, (double)got[i], want);
+  }
+}
+
 static void check_case(const nbits_case *t, uint32_t isa) {
   size_t m = (size_t)t->m, n = (size_t)t->n, k = (size_t)t->k, bits = (size_t)t->bits, block = (size_t)t->block;
   size_t blocks = (k + block - 1) / block, blob = block * bits / 8, zrow = (blocks * bits + 7) / 8;
@@ -49,13 +77,7 @@ static void check_case(const nbits_case *t, uint32_t isa) {
     w[i] = ((double)q - (double)zf[at]) * (double)s[at];
   }
   for (size_t i = 0; i < m * k; i++) a[i] = (float)draw(2001) * 1e-3f - 1.0f, x[i] = (double)a[i];
-  for (size_t i = 0; t->level == 4 && t->constant && !t->group && i < m * blocks;
-       i++) { /* rows become bytes by block */
-    size_t from = i / blocks * k + i % blocks * block, end = i / blocks * k + OX_MIN(i % blocks * block + block, k);
-    double top = 0;
-    for (size_t e = from; e < end; e++) top = fmax(top, fabs(x[e]));
-    for (size_t e = from; e < end; e++) x[e] = nearbyint(x[e] / top * 127) * top / 127;
-  }
+  if (t->level == 4 && t->constant && !t->group) round_to_bytes(x, m, k, block);
   for (size_t i = 0; i < n; i++) bias[i] = (float)draw(100);
   one_node o;
   one_node_init(&o, "com.microsoft", "MatMulNBits", 1, 1);
@@ -78,17 +100,7 @@ static void check_case(const nbits_case *t, uint32_t isa) {
     one_node_input(&o, OX_UNDEFINED, -1, NULL, NULL);
   if (t->bias) one_node_input(&o, OX_F32, 1, &t->n, bias);
   CHECK_OK(one_node_run(&o));
-  for (size_t i = 0; i < m * n; i++) {
-    double want = t->bias ? (double)bias[i % n] : 0, size = 1, got = (double)((float *)o.out[0].data)[i];
-    for (size_t e = 0; e < k; e++) {
-      want += x[i / n * k + e] * w[i % n * k + e];
-      size += fabs(w[i % n * k + e]);
-    }
-    /* a float at the middle between two bytes may go either way; the result itself is rounded to a float */
-    if (!(fabs(got - want) <= (t->level == 4 ? 1e-3 : 1e-6) * size + fabs(want) * 0x1p-24))
-      fail_msg("bits %d block %d k %d level %d zero %d: [%d] is %.9g, wanted %.9g", (int)bits, (int)block, (int)k,
-               (int)t->level, t->zero, (int)i, got, want);
-  }
+  check_product(t, o.out[0].data, x, w, bias);
   one_node_deinit(&o);
   void *all[] = {b, z, a, s, zf, bias, w, x, group};
   for (size_t i = 0; i < OX_COUNT(all); i++) free(all[i]);
