@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * exec/context.c - prepares a plan for a signature: infers every shape, computes what is already known, prepares the
- * kernels, plans the slab. */
+ * kernels, plans what lies in the slab. */
 #include "exec/context.h"
 
 #include <string.h>
 
-#include "base/huge_pages.h"
 #include "base/macros.h"
 #include "exec/bodies.h"
+#include "exec/context_slab.h"
 #include "exec/lifetimes.h"
 #include "exec/placed.h"
 #include "exec/step_run.h"
@@ -313,82 +313,6 @@ static void find_passing(ox_context *c) {
     if (c->steps[i].mode == OX_MODE_STATIC) ox_passing_add(&c->passing, c->steps[i].late);
 }
 
-/* Fixed addresses: slab values, and everything that looks at them. */
-static void place_values(ox_context *c) {
-  if (c->slab_bytes) c->shared = c->slab.at + c->values_bytes, c->scratch = c->shared + c->shared_bytes;
-  for (ox_id v = 0; v < c->plan->graph->n_values; v++) {
-    ox_slot *slot = &c->slots[v];
-    if (slot->home != OX_HOME_SLAB) continue;
-    const ox_device_memory *m = ox_device_memory_find(&c->devices, slot->memory);
-    slot->t.data = (m ? m->slab : c->slab.at) + slot->offset;
-  }
-  for (uint32_t i = 0; i < c->n_steps; i++)
-    if (c->steps[i].mode == OX_MODE_STATIC) c->steps[i].c.shared = c->shared, c->steps[i].scratch = c->scratch;
-}
-
-static bool get_slab(ox_context *c) {
-  if (c->slabs) return ox_slabs_take(c->slabs, c->workspace, c->slab_bytes, c->slab.at, &c->slab);
-  c->slab = (ox_slab){ox_workspace_new(c->workspace, c->env->alloc, c->slab_bytes), c->slab_bytes};
-  return c->slab.at != NULL;
-}
-
-static ox_status *take_slab(ox_context *c) {
-  const char *was = c->slab.at;
-  if (!c->slab_bytes) return NULL;
-  c->has_slab = get_slab(c);
-  if (!c->has_slab) {
-    c->slab = (ox_slab){NULL, 0};
-    ox_status *st = ox_fail(OX_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes", c->slab_bytes);
-    return ox_lifetimes_name_largest(c, 0, st);
-  }
-  if (c->slab.at != was) /* not what other threads' scratch may never be */
-    ox_huge_pages_touch(c->slab.at, c->values_bytes + c->shared_bytes);
-  return NULL;
-}
-
-static void give_slab(ox_context *c) {
-  if (!c->has_slab) return;
-  c->has_slab = false;
-  if (c->slabs)
-    ox_slabs_give(c->slabs, c->slab);
-  else
-    ox_delete(c->arena.alloc, c->slab.at, c->slab.bytes);
-}
-
-static ox_status *reserve(ox_context *c) {
-  size_t shared = ox_stretches_area(c), scratch = 0, workers = c->env->max_threads, total = 0, all_scratch;
-  ox_workspace *w = c->workspace;
-  for (uint32_t i = 0; i < c->n_steps; i++) {
-    if (c->steps[i].mode != OX_MODE_STATIC) continue;
-    shared = OX_MAX(shared, ox_step_rounded(c->steps[i].c.shared_bytes));
-    scratch = OX_MAX(scratch, ox_step_rounded(c->steps[i].c.scratch_per_worker));
-  }
-  if (__builtin_mul_overflow(scratch, workers, &all_scratch) || __builtin_add_overflow(c->values_bytes, shared, &total) ||
-      __builtin_add_overflow(total, all_scratch, &total))
-    return ox_fail(OX_LIMIT, "workspace is larger than the address space");
-  if (!ox_workspace_take(w, total)) {
-    ox_status *st = ox_fail(OX_LIMIT, "wanted %zu bytes of workspace; %zu are in use, the limit is %zu", total, w->held,
-                            w->limit);
-    return ox_lifetimes_name_largest(c, 0, st);
-  }
-  c->slab_bytes = total, c->shared_bytes = shared, c->scratch_bytes = scratch;
-  return take_slab(c);
-}
-
-void ox_context_rest(ox_context *c) {
-  if (c->slabs) give_slab(c);
-}
-
-ox_status *ox_context_wake(ox_context *c) {
-  const char *was = c->slab.at;
-  if (c->has_slab) return NULL;
-  OX_TRY(take_slab(c));
-  if (c->slab.at == was) return NULL;
-  place_values(c);
-  ox_stretches_place(c);
-  return NULL;
-}
-
 static const ox_shape *shape_of(const void *context, ox_id v) { return &((const ox_context *)context)->slots[v].t.shape; }
 
 ox_status *ox_context_note(const ox_context *c, const ox_unit *u, ox_status *st) {
@@ -415,8 +339,7 @@ static ox_status *build(ox_context *c, const ox_type *key, const ox_tensor *cons
   OX_TRY(ox_lifetimes_plan(c, direct));
   OX_TRY(ox_stretches_find(c));
   OX_TRY(ox_watch_check(c->env->watch)); /* what a kernel prepared may be half done */
-  OX_TRY(reserve(c));
-  place_values(c);
+  OX_TRY(ox_context_reserve(c));
   return ox_stretches_link(c);
 }
 
@@ -449,8 +372,7 @@ void ox_context_destroy(ox_context *c) {
     ox_control_destroy(c->steps[i].control);
     ox_step_deinit(&c->steps[i]);
   }
-  give_slab(c);
-  ox_workspace_give(c->workspace, c->slab_bytes);
+  ox_context_give_slab(c);
   ox_devices_deinit(&c->devices);
   ox_dynpool_deinit(&c->dyn);
   pthread_mutex_destroy(&c->lock);

@@ -13,11 +13,6 @@ OX_NODISCARD ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, con
                                           bool direct, ox_context **out_context);
 void ox_context_destroy(ox_context *c);
 
-/* Between runs: lets other contexts have the slab, if it shares slabs with them. A context that rests is woken before it
- * runs again; after an error it still rests. */
-void ox_context_rest(ox_context *c);
-OX_NODISCARD ox_status *ox_context_wake(ox_context *c);
-
 /* One run. |bound|: tensors in the order of ox_context_bound. |sink| NULL: outputs stay in the context
  * (ox_context_output) until its next run. */
 OX_NODISCARD ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const *bound, ox_run_sink *sink);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "exec/context_slab.h"
 #include "plan/constants.h"
 #include "session/fall_back.h"
 #include "session/memory_limit.h"
