@@ -81,8 +81,9 @@ void ox_context_rest(ox_context *c) {
   if (c->slabs) give_slab(c);
 }
 
-ox_status *ox_context_wake(ox_context *c) {
+ox_status *ox_context_wake(ox_context *c, ox_run_env *env) {
   const char *was = c->slab.at;
+  c->env = env; /* that of the last run is somebody else's by now, and trimming uses it */
   if (c->has_slab) return NULL;
   OX_TRY(take_slab(c));
   if (c->slab.at == was) return NULL;

@@ -12,8 +12,8 @@ OX_NODISCARD ox_status *ox_context_reserve(ox_context *c);
 void ox_context_give_slab(ox_context *c);
 
 /* Between runs: lets other contexts have the slab, if it shares slabs with them. A context that rests is woken before
- * it runs again; after an error it still rests. */
+ * it runs again, for |env|; after an error it still rests. */
 void ox_context_rest(ox_context *c);
-OX_NODISCARD ox_status *ox_context_wake(ox_context *c);
+OX_NODISCARD ox_status *ox_context_wake(ox_context *c, ox_run_env *env);
 
 #endif

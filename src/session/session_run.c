@@ -68,18 +68,6 @@ static ox_status *make_context(ox_session *s, ox_call *call, ox_context **out_co
   return ox_context_create(s->plan, &call->env, key, NULL, true, out_context);
 }
 
-static ox_status *take_context(ox_session *s, ox_call *call, ox_context **out_context) {
-  *out_context = NULL;
-  pthread_mutex_lock(&s->lock);
-  for (uint32_t i = s->n_idle; i-- > 0 && !*out_context;) {
-    if (!fits(s->idle[i], call->bound)) continue;
-    *out_context = s->idle[i];
-    memmove(&s->idle[i], &s->idle[i + 1], (--s->n_idle - i) * sizeof *s->idle);
-  }
-  pthread_mutex_unlock(&s->lock);
-  return *out_context ? ox_context_wake(*out_context) : make_context(s, call, out_context);
-}
-
 static void give_context(ox_session *s, ox_context *c) {
   ox_context *old = NULL;
   ox_context_rest(c);
@@ -91,6 +79,23 @@ static void give_context(ox_session *s, ox_context *c) {
   s->idle[s->n_idle++] = c;
   pthread_mutex_unlock(&s->lock);
   ox_context_destroy(old);
+}
+
+static ox_status *take_context(ox_session *s, ox_call *call, ox_context **out_context) {
+  *out_context = NULL;
+  pthread_mutex_lock(&s->lock);
+  for (uint32_t i = s->n_idle; i-- > 0 && !*out_context;) {
+    if (!fits(s->idle[i], call->bound)) continue;
+    *out_context = s->idle[i];
+    memmove(&s->idle[i], &s->idle[i + 1], (--s->n_idle - i) * sizeof *s->idle);
+  }
+  pthread_mutex_unlock(&s->lock);
+  if (!*out_context) return make_context(s, call, out_context);
+  ox_status *st = ox_context_wake(*out_context, &call->env);
+  if (!st) return NULL;
+  give_context(s, *out_context);
+  *out_context = NULL;
+  return st;
 }
 
 static bool has_idle(ox_session *s) {

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/macros.h"
+#include "session/session.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"
 #include "support/text_session.h"
@@ -131,6 +132,35 @@ static void test_a_run_that_gets_no_slab(void **state) {
   close_session(&o);
 }
 
+static void trims_nothing(void *ctx) { (void)ctx; }
+
+/* Another run has the slab, and there is no memory for a second one. */
+static void test_the_only_slab_is_in_use(void **state) {
+  (void)state;
+  opened o;
+  ox_slab theirs;
+  ox_workspace account = {.trim = trims_nothing};
+  const ox_shape shape = {.rank = 1, .dim = {500}};
+  size_t bytes;
+  open_session(&o);
+  ox_env *apart;
+  CHECK_OK(ox_env_create(NULL, &apart));
+  CHECK_OK(run_new(apart, o.s, 500));
+  assert_true(ox_slabs_take(&o.s->slabs, &account, 1, NULL, &theirs));
+  o.count.fail_at = atomic_load(&o.count.calls);
+  for (int i = 0; i < 3; i++) {
+    ox_status *st = i == 1 ? ox_session_plan(o.s, &shape, 1, &bytes) : run_new(apart, o.s, 500);
+    assert_int_equal(ox_status_code(st), OX_OUT_OF_MEMORY);
+    ox_status_free(st);
+  }
+  o.count.fail_at = -1;
+  CHECK_OK(run_new(apart, o.s, 500));
+  ox_slabs_give(&o.s->slabs, theirs);
+  CHECK_OK(run_new(apart, o.s, 500));
+  ox_env_release(apart);
+  close_session(&o);
+}
+
 typedef struct {
   ox_env *env;
   ox_session *s;
@@ -169,6 +199,7 @@ int main(void) {
       cmocka_unit_test(test_many_shapes_take_no_more_than_the_largest),
       cmocka_unit_test(test_known_shapes_allocate_nothing),
       cmocka_unit_test(test_a_run_that_gets_no_slab),
+      cmocka_unit_test(test_the_only_slab_is_in_use),
       cmocka_unit_test(test_two_clients),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
