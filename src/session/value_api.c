@@ -7,6 +7,7 @@
 #include "base/cksize.h"
 #include "base/macros.h"
 #include "graph/shape.h"
+#include "session/deep_copy.h"
 #include "session/device_memory.h"
 #include "session/value.h"
 
@@ -151,40 +152,48 @@ void ox_recycler_release(ox_recycler *r) {
   recycler_drop(r);
 }
 
-/* The kept value with the least memory that fits without wasting three quarters of it; else, for an output that grows,
- * the largest of those that it may have grown out of. */
-static ox_value *take_kept(ox_recycler *r, size_t bytes, bool grows) {
-  size_t need = bytes + OX_PAD_BYTES;
+static size_t bytes_of_tensor(const ox_value *v) { return v->capacity; }
+static size_t bytes_of_arena(const ox_value *v) { return v->arena.total; }
+
+/* The kept value with the least memory, as |bytes_of| has it, that |need| > 0 fits in without wasting three quarters of
+ * it; else the largest of the smaller ones that have at least |least| > 0. */
+static ox_value *take_kept(ox_recycler *r, size_t (*bytes_of)(const ox_value *v), size_t need, size_t least) {
   pthread_mutex_lock(&r->lock);
   ox_value **best = NULL, **small = NULL;
   for (ox_value **at = &r->kept; *at; at = &(*at)->next) {
-    size_t has = (*at)->capacity;
-    if (has >= need && (has / 4 <= need || has <= 4096) && (!best || has < (*best)->capacity)) best = at;
-    if (has < need && has >= need / 2 && (!small || has > (*small)->capacity)) small = at;
+    size_t has = bytes_of(*at);
+    if (has >= need && (has / 4 <= need || has <= 4096) && (!best || has < bytes_of(*best))) best = at;
+    if (has < need && has >= least && (!small || has > bytes_of(*small))) small = at;
   }
-  if (!best && grows) best = small;
+  if (!best) best = small;
   ox_value *v = best ? *best : NULL;
   if (v) *best = v->next, r->n_kept--;
   pthread_mutex_unlock(&r->lock);
   return v;
 }
 
+/* |v| is the caller's now, and comes back to |r| when it is released. */
+static void lend(ox_recycler *r, ox_value *v, ox_value **out_value) {
+  atomic_store_explicit(&v->refs, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+  v->home = r;
+  *out_value = v;
+}
+
 ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_shape *shape, size_t bytes, bool grows,
                          ox_value **out_value) {
   ox_status *st = NULL;
-  ox_value *v = take_kept(r, bytes, grows);
+  size_t need = bytes + OX_PAD_BYTES, least = grows ? need / 2 : SIZE_MAX; /* what it may have grown out of */
+  ox_value *v = take_kept(r, bytes_of_tensor, need, least);
   *out_value = NULL;
-  if (v && v->capacity < bytes + OX_PAD_BYTES) {
+  if (v && v->capacity < need) {
     ox_delete(v->alloc, v->owned, v->capacity);
     v->owned = NULL;
   }
   if (!v) OX_TRY(make(r->alloc, 0, &v));
   if (!v->owned) OX_TRY_TO(failed, st, give_memory(v, bytes, grows ? bytes / GROWS_BY : 0));
-  atomic_store_explicit(&v->refs, 1, memory_order_relaxed);
   v->t = (ox_tensor){.kind = OX_TENSOR, .dtype = dtype, .data = v->owned, .bytes = bytes, .shape = *shape};
-  atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
-  v->home = r;
-  *out_value = v;
+  lend(r, v, out_value);
   return NULL;
 failed:
   destroy(v);
@@ -237,61 +246,19 @@ ox_status *ox_value_take_in(ox_recycler *r, ox_memory *m, uint32_t dtype, const 
     destroy(v);
     return st;
   }
-  atomic_store_explicit(&v->refs, 1, memory_order_relaxed);
   v->t = (ox_tensor){.kind = OX_TENSOR, .dtype = dtype, .data = v->block, .bytes = bytes, .shape = *shape};
   v->memory = ox_memory_retain(m);
-  atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
-  v->home = r;
-  *out_value = v;
+  lend(r, v, out_value);
   return NULL;
 }
 
 /* ---- deep copies ---- */
 
-static ox_status *copy_strings(ox_arena *a, const ox_tensor *from, ox_tensor *to) {
-  size_t n = from->bytes / sizeof(ox_str);
-  ox_str *items = ox_arena_array(a, n, sizeof *items);
-  if (!items) return ox_oom();
-  for (size_t i = 0; i < n; i++) {
-    const ox_str *s = (const ox_str *)from->data + i;
-    items[i] = (ox_str){ox_arena_str(a, s->p, s->n), s->n};
-    if (!items[i].p) return ox_oom();
-  }
-  to->data = items;
-  return NULL;
-}
-
-static ox_status *copy_deep(ox_arena *a, const ox_tensor *from, ox_tensor *to) {
-  *to = *from;
-  if (from->kind == OX_TENSOR) {
-    if (from->dtype == OX_STRING) return copy_strings(a, from, to);
-    to->data = ox_arena_copy(a, from->data, from->bytes);
-    return to->data ? NULL : ox_oom();
-  }
-  if (from->kind == OX_SEQUENCE) {
-    size_t n = (size_t)from->shape.dim[0];
-    ox_tensor *items = ox_arena_array(a, n, sizeof *items);
-    ox_tensor **list = ox_arena_array(a, n, sizeof *list);
-    if (!items || !list) return ox_oom();
-    for (size_t i = 0; i < n; i++) {
-      OX_TRY(copy_deep(a, ((const ox_tensor *const *)from->data)[i], &items[i]));
-      list[i] = &items[i];
-    }
-    to->data = list;
-  } else if (from->kind == OX_MAP || from->kind == OX_SPARSE) {
-    ox_tensor *pair = ox_arena_array(a, 2, sizeof *pair);
-    if (!pair) return ox_oom();
-    for (int i = 0; i < 2; i++) OX_TRY(copy_deep(a, (const ox_tensor *)from->data + i, &pair[i]));
-    to->data = pair;
-  }
-  return NULL;
-}
-
 ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_value) {
   ox_value *v;
   *out_value = NULL;
   OX_TRY(make(alloc, 0, &v));
-  ox_status *st = copy_deep(&v->arena, from, &v->t);
+  ox_status *st = ox_copy_deep(&v->arena, from, &v->t);
   if (st)
     destroy(v);
   else
@@ -299,55 +266,17 @@ ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_
   return st;
 }
 
-/* About what a copy of |t| takes. */
-static size_t deep_bytes(const ox_tensor *t) {
-  size_t sum = 0;
-  if (t->kind == OX_TENSOR) {
-    const ox_str *items = t->data;
-    for (size_t i = 0; t->dtype == OX_STRING && i < t->bytes / sizeof *items; i++) sum += items[i].n;
-    return sum + t->bytes;
-  }
-  if (t->kind == OX_SEQUENCE) {
-    const ox_tensor *const *items = t->data;
-    for (int64_t i = 0; i < t->shape.dim[0]; i++) sum += sizeof *t + sizeof t + deep_bytes(items[i]);
-  } else if (t->kind == OX_MAP || t->kind == OX_SPARSE) {
-    const ox_tensor *pair = t->data;
-    sum = 2 * sizeof *t + deep_bytes(&pair[0]) + deep_bytes(&pair[1]);
-  }
-  return sum;
-}
-
-/* The kept value with the least arena that |bytes| fit in without wasting three quarters of it; else the largest of
- * those that they do not fit in, which takes more. */
-static ox_value *take_arena(ox_recycler *r, size_t bytes) {
-  pthread_mutex_lock(&r->lock);
-  ox_value **best = NULL, **small = NULL;
-  for (ox_value **at = &r->kept; *at; at = &(*at)->next) {
-    size_t has = (*at)->arena.total;
-    if (has && has >= bytes && (has / 4 <= bytes || has <= 4096) && (!best || has < (*best)->arena.total)) best = at;
-    if (has && has < bytes && (!small || has > (*small)->arena.total)) small = at;
-  }
-  if (!best) best = small;
-  ox_value *v = best ? *best : NULL;
-  if (v) *best = v->next, r->n_kept--;
-  pthread_mutex_unlock(&r->lock);
-  return v;
-}
-
 ox_status *ox_value_take_copy(ox_recycler *r, const ox_tensor *from, ox_value **out_value) {
-  ox_value *v = take_arena(r, deep_bytes(from));
+  ox_value *v = take_kept(r, bytes_of_arena, OX_MAX(ox_deep_bytes(from), 1), 1);
   *out_value = NULL;
   if (!v) OX_TRY(make(r->alloc, 0, &v));
   ox_arena_reset(&v->arena);
-  ox_status *st = copy_deep(&v->arena, from, &v->t);
+  ox_status *st = ox_copy_deep(&v->arena, from, &v->t);
   if (st) {
     destroy(v);
     return st;
   }
-  atomic_store_explicit(&v->refs, 1, memory_order_relaxed);
-  atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
-  v->home = r;
-  *out_value = v;
+  lend(r, v, out_value);
   return NULL;
 }
 
