@@ -12,7 +12,6 @@ struct ox_quota {
   atomic_size_t users; /* blocks, and the owner */
   atomic_size_t held, limit;
   atomic_size_t refusals;
-  atomic_bool gives_back;
   pthread_mutex_t lock; /* guards what follows */
   void (*trim)(void *ctx);
   void *ctx;
@@ -79,10 +78,7 @@ static void *quota_alloc(void *ctx, size_t bytes, size_t align) {
 
 static void quota_free(void *ctx, void *p, size_t bytes) {
   ox_quota *q = ctx;
-  if (atomic_load_explicit(&q->gives_back, memory_order_relaxed))
-    ox_delete_pages(q->under, p, bytes);
-  else
-    ox_delete(q->under, p, bytes);
+  ox_delete_pages(q->under, p, bytes);
   atomic_fetch_sub_explicit(&q->held, bytes, memory_order_relaxed);
   drop(q);
 }
@@ -95,7 +91,6 @@ ox_quota *ox_quota_create(ox_alloc under, size_t limit) {
   atomic_init(&q->held, 0);
   atomic_init(&q->limit, limit);
   atomic_init(&q->refusals, 0);
-  atomic_init(&q->gives_back, false);
   pthread_mutex_init(&q->lock, NULL);
   return q;
 }
@@ -114,8 +109,6 @@ void ox_quota_raise(ox_quota *q, size_t limit) {
          !atomic_compare_exchange_weak_explicit(&q->limit, &is, limit, memory_order_relaxed, memory_order_relaxed)) {
   }
 }
-
-void ox_quota_give_back(ox_quota *q) { atomic_store_explicit(&q->gives_back, true, memory_order_relaxed); }
 
 void ox_quota_set_trim(ox_quota *q, void (*fn)(void *ctx), void *ctx) {
   pthread_mutex_lock(&q->lock);

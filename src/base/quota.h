@@ -13,16 +13,13 @@ ox_quota *ox_quota_create(ox_alloc under, size_t limit);
 /* Called by the owner; its trim function is not called any more. Blocks may be freed later: the last one frees the
  * quota. */
 void ox_quota_release(ox_quota *q);
-/* Any thread. */
+/* The pages of large blocks go back to the system as soon as they are freed (ox_delete_pages): what is needed again is
+ * kept elsewhere, and a heap that packing has cut to pieces would grow from session to session. Any thread. */
 ox_alloc ox_quota_alloc(ox_quota *q);
 /* Raises the limit to |limit|, unless it is higher already. Any thread. */
 void ox_quota_raise(ox_quota *q, size_t limit);
 /* Sets |trim|, which frees unused memory; it is called, from any thread, before an allocation is refused or fails. */
 void ox_quota_set_trim(ox_quota *q, void (*trim)(void *ctx), void *ctx);
-
-/* From now on the pages of large blocks that are freed go back to the system at once (ox_delete_pages): their owner
- * will not need so much again. Any thread. */
-void ox_quota_give_back(ox_quota *q);
 
 /* The bytes that are left. Any thread. */
 size_t ox_quota_left(const ox_quota *q);

@@ -175,7 +175,6 @@ ox_status *ox_session_create(ox_env *env, const void *bytes, size_t n, const ox_
 
 void ox_session_release(ox_session *s) {
   if (!s) return;
-  if (!s->origin && s->quota) ox_quota_give_back(s->quota);
   ox_session_release(atomic_exchange_explicit(&s->sibling, NULL, memory_order_relaxed)); /* it uses what is ours */
   ox_session_release(atomic_exchange_explicit(&s->backup, NULL, memory_order_relaxed));
   ox_session_trim(s);

@@ -71,7 +71,6 @@ static void test_neighbours_keep_their_bytes(void **state) {
       assert_non_null(p[k]);
       memset(p[k], 7, n);
     }
-    ox_quota_give_back(q);
     ox_delete(a, p[1], n);
     for (size_t j = 0; j < n; j++)
       if (p[0][j] != 7 || p[2][j] != 7) fail_msg("blocks of %zu: byte %zu has changed", n, j);
