@@ -13,6 +13,7 @@ static ox_isa ask(void) {
 #endif
   unsigned a, b, c, d, family;
   if (!__get_cpuid(0, &a, &b, &c, &d)) return 0;
+  if (b == signature_INTEL_ebx && c == signature_INTEL_ecx && d == signature_INTEL_edx) return OX_PREFETCH_STREAMS;
   if (b != signature_AMD_ebx || c != signature_AMD_ecx || d != signature_AMD_edx) return 0;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
   family = (a >> 8 & 15) + (a >> 20 & 255);

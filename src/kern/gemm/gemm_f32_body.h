@@ -43,9 +43,9 @@ void GEMM_DOTS(const ox_gemm_tile *t) {
 
 /* Prefetches the next row of weights, of |bytes| bytes. Strips of up to half the height are the only ones to read a
  * panel (gemm_run.c) and want it in L1; taller ones may share it, so it goes to L2. For a single row with long panel
- * rows, the hardware prefetcher is as fast. */
-OX_INLINE void fetch_next(const char *p, const int m, const size_t bytes) {
-  if (m > GEMM_MR / 2) {
+ * rows, the hardware prefetcher is as fast, except where |streams|. */
+OX_INLINE void fetch_next(const char *p, const int m, const size_t bytes, bool streams) {
+  if (m > GEMM_MR / 2 || (m == 1 && streams)) {
     OX_PREFETCH_L2(p);
     if (bytes > 64) OX_PREFETCH_L2(p + 64);
   } else if (m > 1 || bytes <= 64) {
@@ -77,7 +77,7 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku, const int 
   size_t k = t->k;
   for (; k >= (size_t)ku; k -= (size_t)ku) {
     OX_UNROLL for (int u = 0; u < ku; u++) {
-      fetch_next(fetch, m, NR * sizeof *b);
+      fetch_next(fetch, m, NR * sizeof *b, t->streams);
       fetch += t->fetch_step;
       vf32 bv[NV];
       OX_UNROLL for (int j = 0; j < nv; j++) bv[j] = GEMM_B_LOAD(b + j * L);
