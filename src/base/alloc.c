@@ -62,6 +62,7 @@ void ox_delete_pages(ox_alloc a, void *p, size_t bytes) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t from = OX_ROUND_UP((uintptr_t)p, page), to = ((uintptr_t)p + bytes) & ~(page - 1);
     if (to > from) (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    if (bytes >= OX_HUGE_PAGE_BYTES) ox_huge_pages_unadvise(p, bytes);
   }
 #endif
   ox_delete(a, p, bytes);

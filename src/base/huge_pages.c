@@ -55,6 +55,10 @@ void ox_huge_pages_advise(void *p, size_t bytes) {
   (void)madvise(p, bytes & ~(size_t)(OX_HUGE_PAGE_BYTES - 1), general_advice());
 }
 
+void ox_huge_pages_unadvise(void *p, size_t bytes) {
+  (void)madvise(p, bytes & ~(size_t)(OX_HUGE_PAGE_BYTES - 1), MADV_NOHUGEPAGE);
+}
+
 /* Of this thread only: others may have the processor meanwhile, the host's work counts. */
 static int64_t own_ns(void) {
   struct timespec t;
@@ -77,4 +81,5 @@ void ox_huge_pages_touch(void *p, size_t bytes) {
 #else
 void ox_huge_pages_advise(void *p, size_t bytes) { (void)p, (void)bytes; }
 void ox_huge_pages_touch(void *p, size_t bytes) { (void)p, (void)bytes; }
+void ox_huge_pages_unadvise(void *p, size_t bytes) { (void)p, (void)bytes; }
 #endif

@@ -16,6 +16,10 @@ void ox_huge_pages_advise(void *p, size_t bytes);
  * huge ones now, as long as that is fast. Changes no bytes. Any thread. */
 void ox_huge_pages_touch(void *p, size_t bytes);
 
+/* Takes both back for [p, p + bytes), memory that was advised and is about to be freed: a heap writes a few bytes into
+ * what is free, which would make a huge page of each. Any thread. */
+void ox_huge_pages_unadvise(void *p, size_t bytes);
+
 /* Whether a virtual machine's kernel returns free blocks to its host. |text|: the order of such blocks as sysfs has it;
  * -1 (also as unsigned) or no number: it returns none. */
 bool ox_host_takes_free_blocks(const char *text);
