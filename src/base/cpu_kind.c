@@ -2,6 +2,8 @@
  * base/cpu_kind.c - see cpu_kind.h. */
 #include "base/cpu_kind.h"
 
+#include <unistd.h>
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #include <stdatomic.h>
@@ -13,7 +15,7 @@ static ox_isa ask(void) {
 #endif
   unsigned a, b, c, d, family;
   if (!__get_cpuid(0, &a, &b, &c, &d)) return 0;
-  if (b == signature_INTEL_ebx && c == signature_INTEL_ecx && d == signature_INTEL_edx) return OX_PREFETCH_STREAMS;
+  if (b == signature_INTEL_ebx && c == signature_INTEL_ecx && d == signature_INTEL_edx) return OX_SLOW_L3;
   if (b != signature_AMD_ebx || c != signature_AMD_ecx || d != signature_AMD_edx) return 0;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
   family = (a >> 8 & 15) + (a >> 20 & 255);
@@ -33,3 +35,12 @@ ox_isa ox_cpu_kind(void) {
 #else
 ox_isa ox_cpu_kind(void) { return 0; }
 #endif
+
+size_t ox_cpu_l2_bytes(void) {
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); /* of glibc */
+  return bytes > 0 ? (size_t)bytes : 0;
+#else
+  return 0;
+#endif
+}

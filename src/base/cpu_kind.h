@@ -9,10 +9,14 @@
  * time. Meaningless without AVX-512. */
 enum { OX_AVX512_HALVES = 1 << 27 };
 
-/* Likewise: a core reads memory from end to end faster if instructions prefetch to L2 (Intel). */
-enum { OX_PREFETCH_STREAMS = 1 << 26 };
+/* Likewise: one core reads what is beyond its L2 several times slower than L2, and faster if instructions prefetch it
+ * to L2 (Intel: 30 GB/s from L3 where Zen reads 100). */
+enum { OX_SLOW_L3 = 1 << 26 };
 
 /* Of these bits those that hold, determined by the first call. */
 ox_isa ox_cpu_kind(void);
+
+/* The bytes of one core's L2 cache; 0: unknown. */
+size_t ox_cpu_l2_bytes(void);
 
 #endif

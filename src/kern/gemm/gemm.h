@@ -43,7 +43,7 @@ typedef struct ox_gemm_tile {
   size_t b_ks;
   size_t m, n, k;    /* 1 <= m <= MR, 1 <= n <= NR */
   const char *fetch; /* prefetched during the product, |fetch_step| bytes per k: to L1 if m <= MR / 2, else to L2 */
-  bool streams;      /* OX_PREFETCH_STREAMS: single rows and compressed panels prefetch to L2 */
+  bool streams;      /* OX_SLOW_L3: single rows and compressed panels prefetch to L2 */
   size_t fetch_step;
   float *part; /* partial sums: read if |add|, written unless |epi|; row stride part_rs */
   size_t part_rs;

@@ -109,7 +109,7 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
                     .part_rs = w->part_rs,
                     .add = w->k0 > 0,
                     .whole = io->whole,
-                    .streams = (ox_cpu_kind() & OX_PREFETCH_STREAMS) != 0,
+                    .streams = (ox_cpu_kind() & OX_SLOW_L3) != 0,
                     .c_type = g->c_type,
                     .c_rs = io->c_rs,
                     .epi = w->k0 + w->kn == g->k ? io->epi : NULL};

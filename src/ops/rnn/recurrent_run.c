@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/rnn/recurrent_run.c - stages of recurrent cells: pack weights that are not constant, and quantize X if weights
  * are bytes; project the inputs of all steps by one product per direction; then each tile computes all steps of a
- * direction for some batch rows, with the state in its scratch. If there is only one such tile, it divides the large
- * products of its steps among the threads. */
+ * direction for some batch rows, with the state in its scratch. If there is only one such tile, or the directions take
+ * turns in one, it divides the large products of its steps among the threads. */
 #include <string.h>
 
 #include "base/cksize.h"
+#include "base/cpu_kind.h"
 #include "kern/simd/f32_scalar.h"
 #include "ops/rnn/recurrent_i8.h"
 #include "ops/rnn/recurrent_project.h"
@@ -17,6 +18,7 @@ typedef struct rnn_prep {
   ox_gemm_plan first, second;
   recurrent_i8 q;       /* instead of those, for weights that are bytes */
   bool f64, pack;       /* pack: stage 0 packs the weights into the shared memory */
+  bool turns;           /* one tile computes all directions, one after the other */
   const void *packed;   /* constant weights of all directions; NULL: packed in stage 0 */
   size_t weights_bytes; /* of one direction */
   size_t projected;     /* offset of the projections there: dirs x seq batch x gates hidden floats */
@@ -56,12 +58,21 @@ static ox_status *plan_shared(ox_kernel_ctx *c, rnn_prep *p) {
   return ox_add_ok(p->at_kept, p->q.v ? p->q.bytes : p->project.bytes, &c->shared_bytes) ? NULL : ox_oom();
 }
 
+/* Whether the directions take turns: the weights of one do not stay in a core's L2, half of them do, and L3 is slow, so
+ * that two threads are three times as fast as one (docs/products.md). */
+static bool take_turns(const rnn_prep *p) {
+  const recurrent_dims *d = &p->d;
+  size_t bytes = d->gates * d->hidden * d->hidden * (p->q.v ? 1 : sizeof(float)), cache = ox_cpu_l2_bytes();
+  if (!(ox_cpu_kind() & OX_SLOW_L3)) return false;
+  return d->dirs > 1 && p->chunks == 1 && bytes > cache && bytes <= 2 * cache;
+}
+
 /* Whether products of a step are divided among the threads: there is one tile, and the weights or multiplications are
  * many enough to pay even for threads that share no cache (docs/products.md). */
 static bool deals(const rnn_prep *p, size_t rows, size_t columns) {
   enum { LEAST = 3 << 18 };
   size_t each = p->q.v ? OX_MAX(rows / 4, (size_t)1) : OX_MAX(rows, sizeof(float));
-  return p->d.dirs * p->chunks == 1 && columns * p->d.hidden * each >= LEAST;
+  return (p->turns || p->d.dirs * p->chunks == 1) && columns * p->d.hidden * each >= LEAST;
 }
 
 static ox_status *plan_products(ox_kernel_ctx *c, rnn_prep *p) {
@@ -110,6 +121,7 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
   p->cell = ox_rnn_select(c->isa), p->pack = !c->state;
   p->chunk = OX_MAX(rows_together(p), (size_t)1);
   p->chunks = OX_CEIL_DIV(d->batch, p->chunk);
+  p->turns = take_turns(p);
   d->v[0] = ox_gemm_select(OX_F32, c->isa);
   d->v[1] = ox_gemm_select_wide(p->chunk, d->first, c->isa);
   d->v[2] = ox_gemm_select_wide(p->chunk, d->second, c->isa);
@@ -119,7 +131,7 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
   uint32_t s = 0;
   if (first_tiles(p)) c->n_tiles[s++] = first_tiles(p);
   c->n_tiles[s++] = (int64_t)(d->dirs * project_tiles(p));
-  c->n_tiles[s++] = (int64_t)(d->dirs * p->chunks);
+  c->n_tiles[s++] = p->turns ? 1 : (int64_t)(d->dirs * p->chunks);
   static const char *const forms[2][2] = {{"steps of all rows", "steps of 12 rows"},
                                           {"8-bit steps of all rows", "8-bit steps of 12 rows"}};
   c->n_stages = s, c->form = forms[p->q.v != NULL][p->chunks > 1];
@@ -360,6 +372,12 @@ static ox_status *run_walk(const ox_kernel_ctx *c, const rnn_prep *p, size_t til
   return NULL;
 }
 
+/* The walks of a tile. */
+static ox_status *run_walks(const ox_kernel_ctx *c, const rnn_prep *p, size_t tile, void *scratch) {
+  for (size_t n = p->turns ? p->d.dirs : 1; n > 0; n--, tile++) OX_TRY(run_walk(c, p, tile, scratch));
+  return NULL;
+}
+
 static ox_status *run_first(const ox_kernel_ctx *c, const rnn_prep *p, size_t tile) {
   if (!p->pack || tile == p->d.dirs) {
     if (p->q.v) return recurrent_i8_ready(c, &p->q, &p->d, kept(c, p));
@@ -387,7 +405,7 @@ ox_status *recurrent_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles,
     else if (stage == 1)
       run_projection(c, p, (size_t)i, scratch);
     else
-      OX_TRY(run_walk(c, p, (size_t)i, scratch));
+      OX_TRY(run_walks(c, p, (size_t)i, scratch));
   }
   return NULL;
 }
