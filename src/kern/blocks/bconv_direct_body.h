@@ -54,29 +54,36 @@ OX_INLINE void add_channel(sums *acc, const float *const *x, size_t step, const 
   }
 }
 
+/* Prefetches the following weights from |ahead| to |end|. */
+OX_INLINE const float *fetch_weights(const ox_bconv_mul *m, const float *ahead, const float *end, int np) {
+  for (; ahead < end; ahead += OX_BLOCK)
+    OX_UNROLL for (int q = 0; q < np; q++) OX_PREFETCH_L2(ahead + (size_t)q * m->w_panel);
+  return ahead;
+}
+
 /* Sets |x| to the strip's pixels in segment |s|: the two runs, and their pixels from RUN on. Prefetches the next
- * strip's pixels, and m->ahead_k lines of the following weights from |ahead| on; returns the end of these. */
-OX_INLINE const float *begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *s, size_t at, const float *ahead,
-                                     const float **x, int mr, int np) {
+ * strip's pixels. */
+OX_INLINE void begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *s, size_t at, const float **x, int mr) {
   size_t step = m->x_step;
   x[0] = m->x[0] + at + s->at, x[1] = m->x[1] + at + s->at, x[2] = x[0] + RUN * step, x[3] = x[1] + RUN * step;
   if (m->fetch) OX_UNROLL for (int i = 0; i < mr; i++) OX_PREFETCH_L2(x[0] + m->x_move + (size_t)i * step);
-  for (const float *end = ahead + m->ahead_k * OX_BLOCK; ahead < end; ahead += OX_BLOCK)
-    OX_UNROLL for (int q = 0; q < np; q++) OX_PREFETCH_L2(ahead + (size_t)q * m->w_panel);
-  return ahead;
 }
 
 /* Adds the products of all segments of the strip that is |at| floats after the first. */
 OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, int mr, int np) {
   const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;
+#ifdef BCONV_K_AT_ONCE
+  size_t each = (m->ahead_k + OX_BLOCK / BCONV_K_AT_ONCE - 1) / (OX_BLOCK / BCONV_K_AT_ONCE) * OX_BLOCK;
+#endif
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
-    const float *x[4];
-    ahead = begin_segment(m, s, at, ahead, x, mr, np);
+    const float *x[4], *until = ahead + m->ahead_k * OX_BLOCK;
+    begin_segment(m, s, at, x, mr);
     w += s->skip;
     const float *w_end = w + s->k * OX_BLOCK;
 #ifdef BCONV_K_AT_ONCE
     for (; w_end - w >= BCONV_K_AT_ONCE * OX_BLOCK; w += BCONV_K_AT_ONCE * OX_BLOCK) {
+      ahead = fetch_weights(m, ahead, OX_MIN(ahead + each, until), np);
       OX_UNROLL for (int k = 0; k < BCONV_K_AT_ONCE; k++) {
         const float *xk[] = {x[0] + k, x[1] + k, x[2] + k, x[3] + k};
         add_channel(acc, xk, step, w + k * OX_BLOCK, w_panel, mr, np);
@@ -84,6 +91,7 @@ OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const floa
       OX_UNROLL for (int i = 0; i < 4; i++) x[i] += BCONV_K_AT_ONCE;
     }
 #endif
+    ahead = fetch_weights(m, ahead, until, np);
     for (; w < w_end; w += OX_BLOCK, x[0]++, x[1]++, x[2]++, x[3]++) add_channel(acc, x, step, w, w_panel, mr, np);
   }
   return ahead;

@@ -259,6 +259,13 @@ static ox_bconv_tile next_of(const plan *p, const tile *t, int64_t q) {
   return reg;
 }
 
+/* Must X be fetched to L2? Where L3 is slow, prefetches of lines that are there already displace those of weights. */
+static bool x_is_far(const plan *p) {
+  enum { NEAR = 1 << 20 };
+  int64_t bytes = p->g.batch * p->g.groups * p->blocks * p->in_pixels * OX_BLOCK * (int64_t)sizeof(float);
+  return !(p->head.task.isa & OX_SLOW_L3) || bytes > NEAR;
+}
+
 static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *scratch) {
   const ox_conv_geom *g = &p->g;
   ox_bconv_seg *segs = (ox_bconv_seg *)scratch;
@@ -296,7 +303,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
       m.channels = (size_t)(g->oc - q * OX_BLOCK);
       s.slope = a->slope ? a->slope + (t->group * p->panels + q) * OX_BLOCK : NULL;
       s.y = a->y + y + q * p->y_plane, s.z = a->z ? a->z + y + q * p->y_plane : NULL;
-      m.fetch = q == t->q0 && t->in_place && !p->padded && p->unit == OX_BLOCK;
+      m.fetch = q == t->q0 && t->in_place && !p->padded && p->unit == OX_BLOCK && x_is_far(p);
       multiply(p, t, &m, &s, &reg);
     }
     done += k;

@@ -29,7 +29,8 @@ OX_INLINE const float *add_products_narrow(const ox_bconv_mul *m, size_t at, con
   size_t step = m->x_step, w_panel = m->w_panel;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
     const float *x[4];
-    ahead = begin_segment(m, s, at, ahead, x, mr, 2);
+    begin_segment(m, s, at, x, mr);
+    ahead = fetch_weights(m, ahead, ahead + m->ahead_k * OX_BLOCK, 2);
     w += s->skip;
     for (const float *w_end = w + s->k * OX_BLOCK; w < w_end; w += OX_BLOCK, x[0]++, x[1]++, x[2]++, x[3]++)
       add_channel_narrow(acc, x, step, w, w_panel, mr);
