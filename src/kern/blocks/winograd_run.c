@@ -111,7 +111,8 @@ void ox_wino_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stag
   bool in = !p->shared || stage == 0, out = !p->shared || stage == 1;
   int64_t parts = in ? p->in_parts : p->out_parts, all = in && p->shared ? p->blocks : p->pairs;
   for (int64_t i = begin; i < end; i++) {
-    int64_t part = i % parts, s = i / parts % p->strips, group = i / parts / p->strips;
+    int64_t part = i / p->strips % parts, s = i % p->strips, group = i / parts / p->strips;
+    if (!out) part = i % parts, s = i / parts % p->strips;
     int64_t first = all * part / parts, last = all * (part + 1) / parts;
     float *own = scratch, *v = own;
     if (p->shared)
