@@ -50,7 +50,7 @@ static void multiply_with(const ox_split_kernels *v, const problem *p, const flo
   for (size_t i = ox_split_a_tiles(&g); i-- > 0;) ox_split_run_a(&g, &io, i);
   for (size_t i = ox_split_tiles(&g); i-- > 0;) {
     void *scratch = room(g.scratch);
-    ox_split_run(&g, &io, i, scratch);
+    ox_split_run(&g, &io, i, i + 1, scratch);
     unsigned char *end = (unsigned char *)scratch + g.scratch;
     for (size_t j = 0; j < OX_PAD_BYTES; j++) assert_int_equal(end[j], 0xff);
     free(scratch);

@@ -170,16 +170,18 @@ typedef struct images {
 
 enum { PIECE = 8 /* pixels */ };
 
-/* |next_pixels|: the pixels of the tile that this worker is expected to run next; -1: none. */
-static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, int64_t next_pixels, images *x,
-                     char *scratch) {
+/* |n| tiles of the same pixels in one sweep. |next_pixels|: those of the tile that this worker is expected to run next;
+ * -1: none. */
+static void run_tiles(const plan *p, const ox_conv_args *a, int64_t index, int64_t n, int64_t next_pixels, images *x,
+                      char *scratch) {
   int64_t panel, pixels = index / p->tiles_m, unused;
   tile t = tile_at(p, a, index, &panel);
   ox_split_sweep s = {.v = p->v, .terms = p->terms, .a_term = p->term_bytes, .finish = finish_rows, .io = &t};
   s.b = a->w, s.b_ks = s.panel = OX_SPLIT_SIDE, s.b_ns = 1;
   s.panel_floats = (size_t)(p->pairs * p->taps) * OX_SPLIT_SUMS, s.k = s.panel_floats / OX_SPLIT_SIDE;
+  s.fetch = (size_t)p->panels * s.panel_floats * sizeof(float) > OX_SPLIT_L2_FLOATS;
   s.rows = (size_t)((t.n - 1) * p->plane + (t.h - 1) * p->pitch + t.w);
-  s.col = (size_t)panel * OX_SPLIT_SIDE, s.cols = (size_t)OX_MIN(p->tile_m, p->panels - panel) * OX_SPLIT_SIDE;
+  s.col = (size_t)panel * OX_SPLIT_SIDE, s.cols = (size_t)OX_MIN(n * p->tile_m, p->panels - panel) * OX_SPLIT_SIDE;
   if (p->kp < p->pairs) s.panel_sums = OX_CEIL_DIV(p->rows, (size_t)OX_SPLIT_SIDE) * OX_SPLIT_SUMS;
   s.records = scratch, scratch += ox_split_records_bytes((size_t)(p->kp * p->taps));
   s.sums = (float *)scratch, scratch += p->sums_bytes;
@@ -219,7 +221,10 @@ void ox_bconv_split_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32
   images x = {.tile = -1};
   if (carried && *carried >= 0) x = (images){*carried / 2, *carried % 2};
   p->v->begin();
-  for (int64_t i = begin; i < end; i++) run_tile(p, a, i, i + 1 < last ? (i + 1) / p->tiles_m : -1, &x, scratch);
+  for (int64_t i = begin, n; i < end; i += n) {
+    n = p->kp < p->pairs ? 1 : OX_MIN(end - i, p->tiles_m - i % p->tiles_m); /* kp: there is room for one tile's sums */
+    run_tiles(p, a, i, n, i + n < last ? (i + n) / p->tiles_m : -1, &x, scratch);
+  }
   p->v->end();
   if (carried) *carried = x.tile < 0 ? -1 : 2 * x.tile + x.turn;
 }

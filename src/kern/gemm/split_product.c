@@ -8,6 +8,8 @@ enum {
   FIRST_STEPS = 2,         /* steps of k in the first block of a sweep */
   MOST_ROWS = 256,         /* most rows of a tile; they share the splitting of B */
   SHARED_A = 8 << 20,      /* up to so many bytes A is split once for all tiles */
+  MOST_COLUMNS = 4096,     /* of a sweep: some 20 ms, then it can be stopped */
+  SUMS_BYTES = 512 << 10,  /* of a sweep whose A does not stay in L2 */
   TILE_MACS = 6 << 20,     /* least multiply-adds of a tile: 25 us */
   OWN_A_COLUMNS = 512,     /* least columns of a tile that splits A for itself */
   SPLIT_ELEMENTS = 1 << 17 /* elements of A per tile of the stage that splits it: 10 us */
@@ -56,7 +58,8 @@ void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, 
   g->mc = OX_ROUND_UP(OX_CEIL_DIV(m, OX_CEIL_DIV(m, (size_t)MOST_ROWS)), side);
   g->mt = OX_CEIL_DIV(m, g->mc);
   g->pitch = g->mc + 16; /* puts the terms of a row into different sets of L1 */
-  g->kc = OX_SPLIT_L2 / (g->pitch * row_bytes + 2 * OX_SPLIT_RECORD);
+  const size_t step = g->pitch * row_bytes, records = ox_split_records_bytes(OX_SPLIT_STEPS);
+  g->kc = OX_MAX(OX_SPLIT_L2 / (step + 2 * OX_SPLIT_RECORD), (OX_SPLIT_L2 - records) / step);
   g->kc = OX_CEIL_DIV(OX_MAX(g->steps, (size_t)1), OX_CEIL_DIV(OX_MAX(g->steps, (size_t)1), g->kc)); /* evenly */
   g->shared_a = alone && g->steps && g->mt * g->pitch * row_bytes <= SHARED_A / g->steps;
   g->image_bytes = g->pitch * row_bytes * (g->shared_a ? g->steps : g->kc);
@@ -67,8 +70,10 @@ void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, 
   g->nt = OX_CEIL_DIV(n, g->nc);
   g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), side), g->nt = OX_CEIL_DIV(n, g->nc);
   g->split_rows = OX_MIN(OX_ROUND_UP(OX_CEIL_DIV((size_t)SPLIT_ELEMENTS, OX_MAX(k, (size_t)1)), side), g->mc);
-  size_t sums = g->mc * (g->kc < g->steps ? g->nc : side) * sizeof(float);
-  g->scratch = ox_split_records_bytes(g->kc) + sums + g->kc * sizeof(ptrdiff_t);
+  size_t most = g->kc < g->steps ? SUMS_BYTES / (g->mc * sizeof(float)) : (size_t)MOST_COLUMNS;
+  g->most_tiles = OX_MIN(OX_MAX(most / g->nc, (size_t)1), g->nt);
+  g->sums_bytes = g->mc * (g->kc < g->steps ? g->most_tiles * g->nc : side) * sizeof(float);
+  g->scratch = ox_split_records_bytes(g->kc) + g->sums_bytes + g->kc * sizeof(ptrdiff_t);
   if (g->shared_a)
     g->shared = g->mt * g->image_bytes;
   else
@@ -158,7 +163,7 @@ void ox_split_sweep_run(const ox_split_sweep *t) {
                       .chore = t->chore};
     block next = block_after(t, &x);
     split = next.steps && is_plain(t, &next);
-    if (split) m.ahead = (ox_split_ahead){b_at(t, next.col, next.step), t->b_ks, next.steps, b[!turn]};
+    if (split) m.ahead = (ox_split_ahead){b_at(t, next.col, next.step), t->b_ks, next.steps, b[!turn], t->fetch};
     t->v->multiply(&m);
     x = next;
   }
@@ -189,29 +194,40 @@ static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, flo
   t->v->finish(&out, io->b_ns, sums);
 }
 
-void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t index, void *scratch) {
+/* |n| tiles next to each other, from |index| on: one sweep, so that only its first records wait to be split. */
+static void run_tiles(const ox_split_plan *g, const ox_split_io *io, size_t index, size_t n, char *scratch) {
   ox_split_sweep t = {
       .v = g->v, .terms = g->terms, .a_term = term_bytes(g), .k = g->k, .finish = finish_rows, .io = io};
   t.b = io->b, t.b_ks = io->b_ks, t.b_ns = io->b_ns, t.panel = io->panel, t.panel_floats = io->panel_floats;
-  t.row = index % g->mt * g->mc, t.col = index / g->mt * g->nc;
-  t.rows = OX_MIN(g->mc, g->m - t.row), t.cols = OX_MIN(g->nc, g->n - t.col);
+  t.fetch = g->n * g->k * sizeof(float) > OX_SPLIT_L2_FLOATS;
+  const size_t row = index / g->nt;
+  t.row = row * g->mc, t.col = index % g->nt * g->nc;
+  t.rows = OX_MIN(g->mc, g->m - t.row), t.cols = OX_MIN(n * g->nc, g->n - t.col);
   t.panel_sums = g->kc < g->steps ? g->mc * OX_SPLIT_SIDE : 0;
   char *s = scratch, *image = NULL;
   t.records = s, s += ox_split_records_bytes(g->kc);
-  t.sums = (float *)s, s += g->mc * (g->kc < g->steps ? g->nc : OX_SPLIT_SIDE) * sizeof(float);
+  t.sums = (float *)s, s += g->sums_bytes;
   if (!g->shared_a) image = s, s += g->image_bytes;
   ptrdiff_t *a_at = (ptrdiff_t *)s;
   for (size_t i = 0; i < g->kc; i++) a_at[i] = (ptrdiff_t)(i * step_bytes(g));
   t.a_at = a_at;
-  g->v->begin();
   for (; t.k0 < g->steps && !ox_stop_asked(&io->stop); t.k0 = t.k1) {
     t.k1 = OX_MIN(t.k0 + g->kc, g->steps);
-    t.image = g->shared_a ? io->shared + index % g->mt * g->image_bytes + t.k0 * step_bytes(g) : image;
+    t.image = g->shared_a ? io->shared + row * g->image_bytes + t.k0 * step_bytes(g) : image;
     if (!g->shared_a)
       g->v->split_rows(g->terms, io->a + (ptrdiff_t)t.row * io->a_rs + (ptrdiff_t)(t.k0 * OX_SPLIT_K) * io->a_ks,
                        io->a_rs, io->a_ks, t.rows, OX_ROUND_UP(t.rows, (size_t)16),
                        OX_MIN(t.k1 * OX_SPLIT_K, g->k) - t.k0 * OX_SPLIT_K, image, term_bytes(g), step_bytes(g));
     ox_split_sweep_run(&t);
+  }
+}
+
+void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t begin, size_t end, void *scratch) {
+  g->v->begin();
+  while (begin < end && !ox_stop_asked(&io->stop)) {
+    size_t n = OX_MIN(OX_MIN(end - begin, g->nt - begin % g->nt), g->most_tiles);
+    run_tiles(g, io, begin, n, scratch);
+    begin += n;
   }
   g->v->end();
 }

@@ -8,9 +8,9 @@
  * products read, too: while the unit multiplies one block of records, the vector units split the next one and store
  * completed sums.
  *
- * The image of A is [step of k][term][row][64 bytes], where the bytes are 16 pairs: pair p is k = p and k = p + 16. Any
- * order of k will do if A and B agree; this one works on whole vectors. Rows are consecutive, so the taps of a
- * convolution are just different offsets into the same image.
+ * The image of A is [step of k][term][row][64 bytes], where the bytes are 16 pairs: pair p is k = 2 p and k = 2 p + 1.
+ * Any order of k will do if A and B agree; with this one B is read in the order of memory. Rows are consecutive, so the
+ * taps of a convolution are just different offsets into the same image.
  *
  * Not finite: the terms of an infinity, of NaN, or of a number that rounds to infinity make every sum they are part of
  * NaN. Sums that are not finite are computed again from the floats. Denormals: the unit treats denormal terms as zero,
@@ -28,8 +28,9 @@ enum {
   OX_SPLIT_SIDE = 32,                /* rows, columns and k of a record */
   OX_SPLIT_SUMS = 32 * 32,           /* sums of a record of C */
   OX_SPLIT_RECORD = 6 * 1024,        /* bytes of a record of B: [half of the columns][term][16 pairs of k][16] */
-  OX_SPLIT_STEPS = 32,               /* most records of B per block: 192 KB in L2, and as much for the next block */
-  OX_SPLIT_L2 = 1280 << 10           /* budget for A and B in an L2 of 2 MB */
+  OX_SPLIT_STEPS = 16,               /* most records of B per block: 96 KB in L2, and as much for the next block */
+  OX_SPLIT_L2 = 1280 << 10,          /* budget for A and B in an L2 of 2 MB */
+  OX_SPLIT_L2_FLOATS = 512 << 10     /* so many bytes of floats are expected to stay there, too */
 };
 
 /* Columns of B to be split during a multiplication: whole records, rows of unit stride. */
@@ -38,6 +39,7 @@ typedef struct ox_split_ahead {
   ptrdiff_t ks;      /* floats from row to row */
   size_t steps;
   char *to;
+  bool fetch; /* B comes from beyond L2, so prefetch what follows */
 } ox_split_ahead;
 
 /* Completed sums that are still to be stored: |left| rows of panel |col|, from the tile's row |row| on. */
@@ -128,6 +130,7 @@ struct ox_split_sweep {
   const float *b;
   ptrdiff_t b_ks, b_ns;
   size_t panel, panel_floats;
+  bool fetch;                  /* B is larger than what L2 keeps of it */
   size_t row, rows, col, cols; /* the tile; row is for |finish| */
   size_t k, k0, k1;            /* k: elements; k0, k1: steps */
   char *records;               /* ox_split_records_bytes, aligned */
@@ -150,12 +153,14 @@ typedef struct ox_split_plan {
   const ox_split_kernels *v;
   int terms;
   size_t m, n, k, steps;
-  size_t mc, nc, kc; /* a tile is mc x nc; kc: steps of k for which A stays in L2 */
-  size_t mt, nt;
+  size_t mc, nc, kc;  /* a tile is mc x nc; kc: steps of k for which A stays in L2 */
+  size_t mt, nt;      /* tiles; those of the same rows follow each other */
+  size_t most_tiles;  /* of a sweep */
   size_t pitch;       /* rows of an image */
   bool shared_a;      /* a stage of its own splits A once for all tiles of C */
   size_t split_rows;  /* rows per tile of that stage */
   size_t image_bytes; /* the image for one tile of C: all of k, or kc steps of it */
+  size_t sums_bytes;
   size_t shared, scratch;
 } ox_split_plan;
 
@@ -183,6 +188,7 @@ static inline size_t ox_split_a_tiles(const ox_split_plan *g) {
   return g->shared_a ? OX_CEIL_DIV(g->mc, g->split_rows) * g->mt : 0;
 }
 void ox_split_run_a(const ox_split_plan *g, const ox_split_io *io, size_t index);
-void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t index, void *scratch);
+/* Tiles [begin, end). How they are grouped does not change the bits. */
+void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t begin, size_t end, void *scratch);
 
 #endif

@@ -16,8 +16,10 @@ OX_INLINE void split_row(const float *a, ptrdiff_t ks, size_t k, char *to, size_
     row = a;
   else
     for (size_t i = 0; i < OX_MIN(k, (size_t)OX_SPLIT_K); i++) gathered[i] = ((const ox_f32u *)a)[(ptrdiff_t)i * ks];
-  OX_UNROLL for (size_t p = 0; p < 16; p += VF32_LANES)
-      split_pairs(vf32_load(row + p), vf32_load(row + 16 + p), to + 4 * p, term, terms);
+  OX_UNROLL for (size_t p = 0; p < 16; p += VF32_LANES) {
+    vf32 x0 = vf32_load(row + 2 * p), x1 = vf32_load(row + 2 * p + VF32_LANES);
+    split_pairs(vb_even(x0, x1), vb_odd(x0, x1), to + 4 * p, term, terms);
+  }
 }
 
 OX_INLINE void split_rows_as(const float *a, ptrdiff_t rs, ptrdiff_t ks, size_t rows, size_t all, size_t k, char *to,
@@ -53,7 +55,7 @@ OX_INLINE void split_columns_as(const float *b, ptrdiff_t ks, ptrdiff_t ns, size
     }
     const float *row = whole ? (const float *)from : block;
     ptrdiff_t step = whole ? ks : OX_SPLIT_SIDE;
-    for (size_t p = 0; p < PAIRS; p++, row += step) split_pair_of_rows(row, step, to + p * 64, terms);
+    for (size_t p = 0; p < PAIRS; p++, row += 2 * step) split_pair_of_rows(row, step, to + p * 64, terms);
   }
 }
 
@@ -97,16 +99,33 @@ static void split_finish(const ox_gemm_tile *t, ptrdiff_t b_ns, float *sums) {
 
 /* ---- pixels ---- */
 
+/* Touches the pages of the next pair of blocks: to find out their addresses takes as long as splitting many pixels. */
+OX_INLINE void touch_next(const float *x0, const float *x1, size_t n, ptrdiff_t step) {
+  const ptrdiff_t pair = 2 * (x1 - x0), page = 4096 / sizeof(float);
+  for (ptrdiff_t at = 0; at < (ptrdiff_t)n * step; at += page) {
+    SPLIT_PREFETCH(x0 + pair + at, 2);
+    SPLIT_PREFETCH(x1 + pair + at, 2);
+  }
+}
+
+/* VF32_LANES channels of a pixel, from |c| on, of two blocks that have |lanes0| and |lanes1|. */
+OX_INLINE vf32 load_channels(const float *x0, const float *x1, size_t lanes0, size_t lanes1, size_t c,
+                             const bool whole) {
+  const float *x = c < 16 ? x0 : x1;
+  size_t at = c % 16, lanes = c < 16 ? lanes0 : lanes1;
+  return whole ? vf32_load(x + at) : vf32_load_n(x + at, at < lanes ? vf32_lanes_at(at, lanes) : 0);
+}
+
 OX_INLINE void split_pixels_as(const float *x0, const float *x1, size_t lanes0, size_t lanes1, size_t n, ptrdiff_t step,
                                char *to, size_t term, const int terms, const bool whole) {
+  if (whole) touch_next(x0, x1, n, step);
   for (size_t i = 0; i < n; i++, x0 += step, x1 += step, to += 64) {
     if (whole) SPLIT_PREFETCH(x0 + 32 * step, 3);
     if (whole) SPLIT_PREFETCH(x1 + 32 * step, 3);
     OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES) {
-      size_t l0 = j < lanes0 ? vf32_lanes_at(j, lanes0) : 0, l1 = j < lanes1 ? vf32_lanes_at(j, lanes1) : 0;
-      vf32 v0 = whole ? vf32_load(x0 + j) : vf32_load_n(x0 + j, l0);
-      vf32 v1 = whole ? vf32_load(x1 + j) : vf32_load_n(x1 + j, l1);
-      split_pairs(v0, v1, to + 4 * j, term, terms);
+      vf32 v0 = load_channels(x0, x1, lanes0, lanes1, 2 * j, whole);
+      vf32 v1 = load_channels(x0, x1, lanes0, lanes1, 2 * j + VF32_LANES, whole);
+      split_pairs(vb_even(v0, v1), vb_odd(v0, v1), to + 4 * j, term, terms);
     }
   }
 }

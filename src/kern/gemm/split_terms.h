@@ -39,19 +39,21 @@ OX_INLINE void split_pairs(vf32 x0, vf32 x1, char *to, size_t term, const int te
   }
 }
 
-/* Splits 32 columns of rows p and p + 16 of a record of B. */
+/* Splits 32 columns of two rows of a record of B. */
 OX_INLINE void split_pair_of_rows(const float *row, ptrdiff_t ks, char *to, const int terms) {
   OX_UNROLL for (int h = 0; h < 2; h++) OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES)
-      split_pairs(vf32_load(row + h * 16 + j), vf32_load(row + 16 * ks + h * 16 + j),
-                  to + (size_t)h * OX_SPLIT_TILE + 4 * j, TERM, terms);
+      split_pairs(vf32_load(row + h * 16 + j), vf32_load(row + ks + h * 16 + j), to + (size_t)h * OX_SPLIT_TILE + 4 * j,
+                  TERM, terms);
 }
 
 /* ---- work beside the products: splitting the next records of B, storing the last sums ---- */
 
-enum { PAIRS = 16, FAR_ROWS = 64 /* prefetch distance in B, in rows */, TRAIL_ROWS = 4 };
+enum { PAIRS = 16, TRAIL_ROWS = 4 };
+enum { FAR = 2, FAR_AT_ONCE = 8 }; /* records of B: prefetch distance; those that are touched at a time */
 
 typedef struct aside {
   const float *from;
+  bool fetch; /* what comes after |from| */
   ptrdiff_t ks;
   char *to;
   size_t p, left; /* pair within the record; pairs left in all */
@@ -64,19 +66,32 @@ typedef struct aside {
 /* |strip|: number of groups of products in a strip. */
 OX_INLINE aside aside_begin(const ox_split_mul *m, size_t strips, size_t strip) {
   const ox_split_ahead *s = &m->ahead;
-  aside h = {.from = s->from, .ks = s->ks, .to = s->to, .trail = m->trail, .trail_all = strip, .chore = m->chore};
+  aside h = {.from = s->from,
+             .fetch = s->fetch,
+             .ks = s->ks,
+             .to = s->to,
+             .trail = m->trail,
+             .trail_all = strip,
+             .chore = m->chore};
   if (s->from) h.left = s->steps * PAIRS, h.due_step = h.left, h.due_all = strips * strip;
   return h;
 }
 
+/* Prefetches the rows that are split FAR records later, and a line of each of some records further on: those are often
+ * a page each, and a page's first line waits for its address, which several pages can do at a time. */
+OX_INLINE void fetch_far(const aside *h) {
+  const float *far = h->from + FAR * OX_SPLIT_K * h->ks;
+  OX_UNROLL for (int i = 0; i < 4; i++) SPLIT_PREFETCH(far + i / 2 * h->ks + i % 2 * 16, 2);
+  if (h->p || h->left / PAIRS % FAR_AT_ONCE) return;
+  OX_UNROLL for (int i = 0; i < FAR_AT_ONCE; i++) SPLIT_PREFETCH(far + (FAR + i) * OX_SPLIT_K * h->ks, 2);
+}
+
+/* Rows are read in the order of memory, which the hardware's prefetcher follows. */
 OX_INLINE void split_ahead(aside *h, const int terms) {
-  SPLIT_PREFETCH(h->from + FAR_ROWS * h->ks, 2);
-  SPLIT_PREFETCH(h->from + FAR_ROWS * h->ks + 16, 2);
-  SPLIT_PREFETCH(h->from + (FAR_ROWS + 16) * h->ks, 2);
-  SPLIT_PREFETCH(h->from + (FAR_ROWS + 16) * h->ks + 16, 2);
+  if (h->fetch) fetch_far(h);
   split_pair_of_rows(h->from, h->ks, h->to, terms);
-  h->from += h->ks, h->to += 64, h->left--;
-  if (++h->p == PAIRS) h->p = 0, h->from += PAIRS * h->ks, h->to += OX_SPLIT_RECORD - TERM;
+  h->from += 2 * h->ks, h->to += 64, h->left--;
+  if (++h->p == PAIRS) h->p = 0, h->to += OX_SPLIT_RECORD - TERM;
 }
 
 static OX_NOINLINE void trail_rows(ox_split_trail *t) {

@@ -10,6 +10,14 @@ OX_INLINE vi32 vb_pair(vf32 x0, vf32 x1) {
                                          5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   return _mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(x1, x0));
 }
+OX_INLINE vf32 vb_even(vf32 x0, vf32 x1) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(x0, even, x1);
+}
+OX_INLINE vf32 vb_odd(vf32 x0, vf32 x1) {
+  const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(x0, odd, x1);
+}
 OX_INLINE vf32 vb_low(vi32 pair) { return _mm512_castsi512_ps(_mm512_slli_epi32(pair, 16)); }
 OX_INLINE vf32 vb_high(vi32 pair) { return _mm512_castsi512_ps(_mm512_and_si512(pair, _mm512_set1_epi32(-65536))); }
 OX_INLINE vi32 vb_join(vf32 x0, vf32 x1) { return vi32_or(vi32_shr(vf32_bits(x0), 16), vf32_bits(x1)); }

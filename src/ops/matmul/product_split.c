@@ -55,14 +55,15 @@ void ox_product_run_split(const ox_kernel_ctx *c, const ox_product *p, uint32_t 
     for (int64_t i = tiles.begin; i < tiles.end; i++) ox_split_run_a(&p->s, &io, (size_t)i);
     return;
   }
-  for (int64_t i = tiles.begin; i < tiles.end; i++) {
+  for (int64_t i = tiles.begin, next; i < tiles.end; i = next) {
     int64_t batch = i / per_batch * p->batches_per_tile, end = OX_MIN(batch + p->batches_per_tile, p->n_batch);
+    next = OX_MIN((i / per_batch + 1) * per_batch, tiles.end);
     for (; batch < end; batch++) {
       ox_gemm_epi epi = p->epi;
       ox_product_terms(c, p, batch, &epi);
       ox_split_io io = find_io(c, p, batch);
       io.epi = &epi;
-      ox_split_run(&p->s, &io, (size_t)(i % per_batch), scratch);
+      ox_split_run(&p->s, &io, (size_t)(i % per_batch), (size_t)(i % per_batch + next - i), scratch);
     }
   }
 }
