@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cksize.h"
+#include "base/cpu_kind.h"
 #include "kern/gemm/gemm.h"
 #include "kern/nbits/nbits.h"
 #include "kern/quant/convert.h"
@@ -303,6 +304,7 @@ static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel,
   float biases[16];
   const uint8_t *packed = *p->packed;
   ox_nbits_tile t = {.f = s->f, .w = packed + panel * s->panel_bytes, .n = OX_MIN(lanes, p->n - col)};
+  t.streams = (ox_cpu_kind() & OX_SLOW_L3) != 0;
   if (bias) ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t.n, biases), t.bias = biases;
   t.q_rs = p->row_bytes, t.s_rs = p->row_bytes / sizeof(float), t.a_rs = p->wide ? p->padded : p->k;
   size_t most = p->quantized ? (size_t)BYTE_ROWS : s->v->rows;

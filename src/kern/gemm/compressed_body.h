@@ -7,6 +7,7 @@
  *   void store_24(uint8_t *p, vi32 x): the low three bytes of each lane; writes no more. */
 #include <string.h>
 
+#include "base/pages.h"
 #include "kern/gemm/compressed.h"
 
 enum { NR = 2 * VF32_LANES, MR = COMPRESSED_MR };
@@ -139,6 +140,7 @@ OX_INLINE size_t exact_until(const ox_compressed_head *h, size_t g, size_t n) {
 OX_INLINE void fetch_group(const uint8_t *p) {
   enum { AHEAD = 8192 };
   OX_UNROLL for (size_t i = 0; i < GROUP_BYTES; i += 64) OX_PREFETCH_L2(p + AHEAD + i);
+  ox_prefetch_pages(p + AHEAD, GROUP_BYTES);
 }
 
 /* |m| and |ku| are constants after inlining. */

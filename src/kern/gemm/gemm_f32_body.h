@@ -6,6 +6,7 @@
 #ifndef OX_GEMM_F32_DOTS
 #define OX_GEMM_F32_DOTS
 enum { NR = GEMM_NV * VF32_LANES };
+#include "base/pages.h"
 #include "kern/gemm/gemm_f32_store.h"
 
 /* Dot products of one row with columns j to j + 3 of a transposed B; beyond the last column, that one is repeated. */
@@ -48,6 +49,7 @@ OX_INLINE void fetch_next(const char *p, const int m, const size_t bytes, bool s
   if (m > GEMM_MR / 2 || (m == 1 && streams)) {
     OX_PREFETCH_L2(p);
     if (bytes > 64) OX_PREFETCH_L2(p + 64);
+    if (m == 1) ox_prefetch_pages(p, bytes);
   } else if (m > 1 || bytes <= 64) {
     OX_PREFETCH(p);
     if (bytes > 64) OX_PREFETCH(p + 64);

@@ -10,6 +10,8 @@
 #ifndef OX_KERN_NBITS_H
 #define OX_KERN_NBITS_H
 
+#include <stdbool.h>
+
 #include "base/cpu.h"
 #include "onyx/ep.h"
 
@@ -35,6 +37,7 @@ typedef struct ox_nbits_tile {
   const float *bias;       /* for the panel's columns, or NULL */
   float *c;
   size_t c_rs;
+  bool streams; /* OX_SLOW_L3: prefetch weights to L2, not L1 */
 } ox_nbits_tile;
 
 typedef struct ox_nbits_variant {

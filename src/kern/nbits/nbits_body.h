@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "kern/nbits/nbits.h"
 
 enum { L = VF32_LANES, MOST_ROWS = NBITS_ROWS, BYTE_ROWS = 4 };
@@ -13,8 +14,14 @@ enum { L = VF32_LANES, MOST_ROWS = NBITS_ROWS, BYTE_ROWS = 4 };
 enum { FETCH_AHEAD = 8192, LINE = 64 }; /* prefetch distance (docs/products.md) and cache line, in bytes */
 
 /* Prefetches one line ahead if vector |v| of a record begins a line. */
-OX_INLINE void fetch(const uint8_t *w, size_t v) {
-  if (v * 4 * L % LINE == 0) OX_PREFETCH(w + FETCH_AHEAD);
+OX_INLINE void fetch(const ox_nbits_tile *t, const uint8_t *w, size_t v) {
+  if (v * 4 * L % LINE) return;
+  if (!t->streams) {
+    OX_PREFETCH(w + FETCH_AHEAD);
+    return;
+  }
+  OX_PREFETCH_L2(w + FETCH_AHEAD);
+  ox_prefetch_pages(w + FETCH_AHEAD, LINE);
 }
 
 OX_INLINE vi32 load_words(const uint8_t *p) { return vi32_load((const int32_t *)(const void *)p); }
@@ -38,7 +45,7 @@ OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const
     vi32 sum[BYTE_ROWS];
     OX_UNROLL for (int r = 0; r < m; r++) sum[r] = vi32_zero();
     for (size_t v = 0; v < vectors; v++, w += 4 * L) {
-      fetch(w, v);
+      fetch(t, w, v);
       vi32 x = load_words(w);
       OX_UNROLL for (int i = 0; i < 8 / bits; i++) {
         vi32 u = bits == 8 ? x : vi32_and(vi32_shr(x, i * bits), vi32_splat(((1 << bits) - 1) * 0x01010101));
@@ -49,10 +56,10 @@ OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const
         }
       }
     }
-    fetch(w, 0);
+    fetch(t, w, 0);
     vf32 scale = load_floats(w);
     w += 4 * L;
-    if (t->f.zero != OX_NBITS_MIDDLE) fetch(w, 0);
+    if (t->f.zero != OX_NBITS_MIDDLE) fetch(t, w, 0);
     vf32 zero = zeros_of(&t->f, &w);
     OX_UNROLL for (int r = 0; r < m; r++) {
       size_t at = (size_t)r * t->s_rs + b;
