@@ -209,7 +209,8 @@ typedef struct ox_wino_plan {
   int64_t across, down;        /* tiles of an image */
   int64_t tiles, strips;       /* of all images of a group */
   int64_t per_line;            /* strips of a line, where strips must not cross lines; else 0 */
-  bool shared;                 /* inputs are transformed by a stage of their own */
+  bool shared;                 /* inputs are transformed by a stage of their own, */
+  bool each;                   /* or else by each worker for itself, if it is |shared| that pieces read the same V */
   int64_t in_parts, out_parts; /* then: parts that a strip's blocks and pairs are divided into */
   size_t v_floats;             /* V of a strip */
 } ox_wino_plan;

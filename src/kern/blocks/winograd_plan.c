@@ -5,6 +5,7 @@
 
 #include "base/cksize.h"
 #include "kern/blocks/winograd.h"
+#include "kern/carried.h"
 
 /* ---- cost ---- */
 
@@ -112,11 +113,12 @@ double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k) {
 /* ---- plan ---- */
 
 enum {
-  LEAST_TILES = 14,   /* of a strip: fewer read the weights too often */
-  MOST_TILES = 20,    /* more leave L2: n x n points, */
-  MOST_OF_LINES = 64, /* n points */
-  MOST_SHARED = 32,   /* of a strip that several pieces of work read */
-  WANTED = 16         /* pieces of work */
+  LEAST_TILES = 14,     /* of a strip: fewer read the weights too often */
+  MOST_TILES = 20,      /* more leave L2: n x n points, */
+  MOST_OF_LINES = 64,   /* n points */
+  MOST_SHARED = 32,     /* of a strip that several pieces of work read */
+  EACH_BYTES = 1 << 20, /* of V: so many each worker keeps in its L2 */
+  WANTED = 16           /* pieces of work */
 };
 static const double ns_piece_min = 15e3;
 
@@ -136,9 +138,8 @@ static void cut(ox_wino_plan *p, int64_t most) {
   p->strips = p->per_line ? p->tiles / p->across * p->per_line : OX_CEIL_DIV(p->tiles, most);
 }
 
-/* The pieces of work are strips, if there are at least half as many as wanted. Else the strips' blocks and pairs are
- * divided, too, which takes another stage and writes the whole transformed input to memory: on one thread it is 10 %
- * slower. */
+/* The pieces of work are strips, if there are at least half as many as wanted. Else the strips' pairs are divided, too.
+ * V is then made by each worker, or by a stage of its own, whose results come from other cores' caches. */
 static void divide(ox_wino_plan *p) {
   double total = ox_wino_cost_ns(&p->head.task, p->kind) / (double)p->head.task.g.groups;
   int64_t wanted = (int64_t)fmin(fmax(total / ns_piece_min, 1), WANTED);
@@ -195,12 +196,15 @@ bool ox_wino_plan_init(ox_bconv_plan *head, ox_wino_kind k) {
   divide(p);
   p->v_floats = ox_wino_v_floats(p);
   size_t m_floats = (2 * most_tiles(p) | 1) * OX_BLOCK * (size_t)ox_wino_tile_points(k), rows = ox_wino_rows_floats(k);
-  head->scratch_bytes = (OX_MAX(rows, m_floats) + (p->shared ? 0 : p->v_floats)) * sizeof(float);
+  const size_t v_bytes = (size_t)p->strips * p->v_floats * sizeof(float);
+  p->each = p->shared && head->task.alone && v_bytes <= EACH_BYTES;
+  head->scratch_bytes = OX_MAX(rows, m_floats) * sizeof(float) + (p->each ? v_bytes : 0);
+  if (!p->shared) head->scratch_bytes += p->v_floats * sizeof(float);
   int64_t strips = g->groups * p->strips;
   head->n_tiles[0] = strips;
   if (!p->shared) return true;
-  head->shared_bytes = (size_t)strips * p->v_floats * sizeof(float);
+  head->shared_bytes = p->each ? sizeof(ox_carried) : (size_t)g->groups * v_bytes;
   head->n_stages = 2;
-  head->n_tiles[0] = strips * p->in_parts, head->n_tiles[1] = strips * p->out_parts;
+  head->n_tiles[0] = p->each ? 1 : strips * p->in_parts, head->n_tiles[1] = strips * p->out_parts;
   return true;
 }

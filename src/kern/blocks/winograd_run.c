@@ -2,6 +2,7 @@
  * kern/blocks/winograd_run.c - the order of the steps: a strip's input is transformed; then, for each pair of blocks of
  * output channels, the products of all points are formed and transformed back. */
 #include "kern/blocks/winograd.h"
+#include "kern/carried.h"
 
 /* Image |r| of those interleaved along an axis, which starts at *x and *y. Its outputs are r, r + dilation, ... */
 static void find_image(const ox_wino_axis *a, int64_t r, int64_t *x, int64_t *y, int64_t *in, int64_t *out,
@@ -105,9 +106,39 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
   ox_wino_strip_out(p, a, group, s, pair, m, p->head.task.reads_w ? NULL : filters);
 }
 
+/* V of a strip in the worker's scratch, which is made if |*made| does not say that it is there: 256 times the group,
+ * and a bit for each of its strips. */
+static float *own_v(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, float *scratch,
+                    int64_t *made) {
+  float *v = scratch + (size_t)s * p->v_floats, *rows = scratch + (size_t)p->strips * p->v_floats;
+  if (*made < 0 || *made / 256 != group) *made = group * 256;
+  if (!(*made >> s & 1)) ox_wino_strip_in(p, a, group, s, 0, p->blocks, v, rows);
+  *made |= (int64_t)1 << s;
+  return v;
+}
+
+/* Pieces of the output where each worker makes V for itself. Those that read the same weights follow each other. */
+static void run_each(const ox_wino_plan *p, const ox_conv_args *a, int64_t begin, int64_t end, float *scratch) {
+  int64_t none = -1, *carried = ox_carried_of(a->shared, scratch), *made = carried ? carried : &none;
+  float *m = scratch + (size_t)p->strips * p->v_floats;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t s = i % p->strips, part = i / p->strips % p->out_parts, group = i / p->strips / p->out_parts;
+    const float *v = own_v(p, a, group, s, scratch, made);
+    for (int64_t pair = p->pairs * part / p->out_parts; pair < p->pairs * (part + 1) / p->out_parts; pair++)
+      pair_out(p, a, group, s, pair, v, m);
+  }
+}
+
 void ox_wino_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                  void *scratch) {
   const ox_wino_plan *p = (const ox_wino_plan *)head;
+  if (p->each) {
+    if (stage == 0)
+      ox_carried_begin(a->shared);
+    else
+      run_each(p, a, begin, end, scratch);
+    return;
+  }
   bool in = !p->shared || stage == 0, out = !p->shared || stage == 1;
   int64_t parts = in ? p->in_parts : p->out_parts, all = in && p->shared ? p->blocks : p->pairs;
   for (int64_t i = begin; i < end; i++) {
