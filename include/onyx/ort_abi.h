@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define ORT_API_VERSION 31
+#define ORT_API_VERSION 32
 
 typedef char ORTCHAR_T;
 

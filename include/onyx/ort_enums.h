@@ -119,7 +119,8 @@ typedef enum OrtSparseIndicesFormat {
   ORT_SPARSE_BLOCK_SPARSE_INDICES = 3
 } OrtSparseIndicesFormat;
 typedef enum OrtWeightlessSupport {
-  OrtWeightlessSupport_NONE = 0, OrtWeightlessSupport_EXTERNAL_ONLY = 1, OrtWeightlessSupport_ALL = 2
+  OrtWeightlessSupport_NONE = 0, OrtWeightlessSupport_EXTERNAL_ONLY = 1, OrtWeightlessSupport_ALL = 2,
+  OrtWeightlessSupport_ALL_OR_EXTERNAL_ONLY = 3
 } OrtWeightlessSupport;
 
 #endif

@@ -99,6 +99,7 @@ struct OrtEpFactory {
   OrtStatus *(*DeinitGraphicsInterop)(OrtEpFactory *, const OrtEpDevice *);
   OrtStatus *(*SelectBestModelCandidate)(OrtEpFactory *, const OrtHardwareDevice *, const OrtKeyValuePairs *const *,
       size_t, const OrtSessionOptions *, size_t *);
+  OrtStatus *(*GetDeviceMemoryCapacity)(OrtEpFactory *, const OrtEpDevice *, uint32_t, size_t *, size_t *);
 };
 
 /* How nodes are fused into one. */

@@ -168,7 +168,7 @@ static PyObject *telemetry(PyObject *self, PyObject *on) {
 }
 
 PyMethodDef px_library_methods[] = {
-    {"get_version_string", version, METH_NOARGS, "Version of the ABI that the library serves, as \"1.31.0\"."},
+    {"get_version_string", version, METH_NOARGS, "Version of the ABI that the library serves, as \"1.32.0\"."},
     {"get_build_info", build_info, METH_NOARGS, "What the library says about itself."},
     {"onyx_version", onyx_version, METH_NOARGS, "Version of Onyx; None if the library is another one."},
     {"_known_providers", known_providers, METH_NOARGS, "What is known of providers."},

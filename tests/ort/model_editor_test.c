@@ -308,7 +308,7 @@ static void test_queries_of_a_new_graph(void **state) {
   OK(ort()->Graph_GetModelPath(g, &text));
   assert_string_equal(text, "");
   OK(ort()->Graph_GetOnnxIRVersion(g, &number));
-  assert_int_equal(number, 13);
+  assert_int_equal(number, 14);
   OK(ort()->Graph_GetModelMetadata(g, &metadata));
   ort()->ReleaseModelMetadata(metadata);
   OK(ort()->Graph_GetNumInputs(g, &count));

@@ -8,7 +8,7 @@
 #include "ort/session/ort_session_options.h"
 
 enum {
-  ORT_EDITOR_IR = 13,    /* ir_version */
+  ORT_EDITOR_IR = 14,    /* ir_version */
   ORT_INLINE_BYTES = 128 /* an initializer of fewer is in the bytes, others are handed over as they lie in memory */
 };
 

@@ -87,6 +87,23 @@ const OrtMemoryInfo *ort_EpDevice_MemoryInfo(const OrtEpDevice *device, OrtDevic
                                                      : NULL;
 }
 
+/* The kind of memory, and what the two numbers are, is between the client and the library. */
+OrtStatus *ort_EpDevice_GetMemoryCapacity(const OrtEpDevice *ep_device, uint32_t kind, size_t *first, size_t *second) {
+  size_t got[2] = {0};
+  ORT_NEED(ep_device);
+  if (first == NULL && second == NULL)
+    return ort_fail(ORT_INVALID_ARGUMENT, "EpDevice_GetMemoryCapacity: both outputs are NULL, one may be");
+  OrtEpFactory *f = ep_device->factory;
+  if (f == NULL || !ORT_HAS(f, 32, GetDeviceMemoryCapacity))
+    return ort_fail(ORT_NOT_IMPLEMENTED, "EpDevice_GetMemoryCapacity: provider %s does not tell how much memory it has",
+                    ep_device->name);
+  ORT_TRY(
+      f->GetDeviceMemoryCapacity(f, ep_device, kind, first != NULL ? &got[0] : NULL, second != NULL ? &got[1] : NULL));
+  if (first != NULL) *first = got[0];
+  if (second != NULL) *second = got[1];
+  return NULL;
+}
+
 const char *ort_ep_device_name(const OrtEpDevice *device) { return device->name; }
 
 bool ort_ep_device_has_memory(const OrtEpDevice *device) {

@@ -218,3 +218,13 @@ OrtStatus *ort_compile_ModelCompilationOptions_SetWeightlessEnabled(OrtModelComp
   return ort_config_add(&options->session->config, "ModelCompilationOptions", "ep.enable_weightless",
                         enable ? "1" : "0");
 }
+
+OrtStatus *ort_compile_ModelCompilationOptions_SetWeightlessMode(OrtModelCompilationOptions *options,
+                                                                 OrtWeightlessSupport mode) {
+  static const char *const values[] = {"0", "1", "2"};
+  NEED(options);
+  if ((unsigned)mode > OrtWeightlessSupport_ALL)
+    return ort_fail(ORT_INVALID_ARGUMENT, "ModelCompilationOptions: weightless mode %d, wanted 0 to 2", (int)mode);
+  return ort_config_add(&options->session->config, "ModelCompilationOptions", "ep.enable_weightless_mode",
+                        values[mode]);
+}

@@ -15,6 +15,7 @@ static const char *const keys[] = {
     "ep.context_source_model_path",
     "ep.enable_weightless",
     "ep.enable_weightless_ep_context_nodes",
+    "ep.enable_weightless_mode",
     "ep.nnapi.partitioning_stop_ops",
     "ep.share_ep_contexts",
     "ep.stop_share_ep_contexts",

@@ -229,8 +229,19 @@ static OrtStatus *create_importer(OrtEpFactory *f, const OrtEpDevice *device, Or
   return NULL;
 }
 
+/* Both numbers tell the kind; one that nobody wants is NULL. */
+static OrtStatus *memory_capacity(OrtEpFactory *f, const OrtEpDevice *device, uint32_t kind, size_t *first,
+                                  size_t *second) {
+  (void)f;
+  if (first != NULL) *first = DEVICE_BYTES + kind;
+  if (second != NULL) *second = strlen(api->EpDevice_EpName(device)) + kind;
+  return fake_call("GetDeviceMemoryCapacity");
+}
+
 void fake_device_fill(OrtEpFactory *factory) {
   make_device();
+  factory->ort_version_supported = 32;
+  factory->GetDeviceMemoryCapacity = memory_capacity;
   factory->CreateAllocator = create_allocator, factory->ReleaseAllocator = release_allocator;
   factory->CreateDataTransfer = create_transfer;
   factory->CreateExternalResourceImporterForDevice = create_importer;

@@ -90,6 +90,30 @@ static void test_values_on_a_device(void **state) {
   end(env);
 }
 
+static void test_how_much_memory_a_device_has(void **state) {
+  (void)state;
+  OrtEnv *env = begin();
+  size_t a = 7, b = 8;
+  OK(ort()->RegisterExecutionProviderLibrary(env, "fake", fake_path()));
+  const OrtEpDevice *device = device_of(env, "FakeDevice");
+  OK(ort()->EpDevice_GetMemoryCapacity(device, OrtDeviceMemoryType_DEFAULT, &a, &b));
+  assert_int_equal(a, 1 << 26);
+  assert_int_equal(b, strlen("FakeDevice"));
+  OK(ort()->EpDevice_GetMemoryCapacity(device, OrtDeviceMemoryType_HOST_ACCESSIBLE, NULL, &b));
+  assert_int_equal(b, strlen("FakeDevice") + 5);
+  OK(ort()->EpDevice_GetMemoryCapacity(device, 999, &a, NULL)); /* passed on as it is */
+  assert_int_equal(a, (1 << 26) + 999);
+  fake()->fail = "GetDeviceMemoryCapacity";
+  FAILS(ort()->EpDevice_GetMemoryCapacity(device, 0, &a, &b), ORT_EP_FAIL, "GetDeviceMemoryCapacity fails on purpose");
+  assert_int_equal(a, (1 << 26) + 999); /* as they were */
+  assert_int_equal(b, strlen("FakeDevice") + 5);
+  FAILS(ort()->EpDevice_GetMemoryCapacity(device, 0, NULL, NULL), ORT_INVALID_ARGUMENT, "");
+  FAILS(ort()->EpDevice_GetMemoryCapacity(NULL, 0, &a, &b), ORT_INVALID_ARGUMENT, "ep_device");
+  FAILS(ort()->EpDevice_GetMemoryCapacity(device_of(env, "FakeKernels"), 0, &a, &b), ORT_NOT_IMPLEMENTED, "");
+  FAILS(ort()->EpDevice_GetMemoryCapacity(device_of(env, "CPUExecutionProvider"), 0, &a, &b), ORT_NOT_IMPLEMENTED, "");
+  end(env);
+}
+
 static void test_streams_of_a_device(void **state) {
   (void)state;
   OrtEnv *env = begin();
@@ -240,6 +264,7 @@ static void test_compatibility(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_values_on_a_device),
+      cmocka_unit_test(test_how_much_memory_a_device_has),
       cmocka_unit_test(test_streams_of_a_device),
       cmocka_unit_test(test_memory_of_other_apis),
       cmocka_unit_test(test_virtual_devices_are_allowed_by_name),
