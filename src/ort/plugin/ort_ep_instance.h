@@ -44,6 +44,7 @@ struct ox_ep {
   OrtEpProfilerImpl *profiler;       /* while a profile is made; NULL: none */
   ort_fusion *fusions;
   size_t n_programs;
+  bool asked_weightless; /* ort_ep_weightless.h */
 };
 
 struct ort_session_eps {

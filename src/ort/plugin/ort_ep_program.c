@@ -11,6 +11,7 @@
 #include "ort/plugin/ort_ep_context.h"
 #include "ort/plugin/ort_ep_instance.h"
 #include "ort/plugin/ort_ep_run.h"
+#include "ort/plugin/ort_ep_weightless.h"
 
 struct OrtNodeComputeContext {
   char name[160]; /* of the node that stands for the part */
@@ -135,6 +136,7 @@ static OrtStatus *call_compile(ox_program *p) {
   if (!ORT_HAS(ep, 23, Compile) || !ORT_HAS(ep, 23, ReleaseNodeComputeInfos))
     return ort_fail(ORT_EP_FAIL, "%s wants to fuse nodes, but has no Compile or no ReleaseNodeComputeInfos",
                     p->ep->slot->request->name);
+  ORT_TRY(ort_weightless_ask(p->ep));
   OrtStatus *st = ep->Compile(ep, &graph, &node, 1, &p->info, &context_node);
   if (st == NULL && p->info == NULL)
     st = ort_fail(ORT_EP_FAIL, "%s: Compile returned no OrtNodeComputeInfo", p->ep->slot->request->name);

@@ -10,6 +10,7 @@
 #include "ort/plugin/ort_ep_context.h"
 #include "ort/plugin/ort_ep_instance.h"
 #include "ort/plugin/ort_ep_policy.h"
+#include "ort/plugin/ort_ep_weightless.h"
 
 /* ---- made and released ---- */
 
@@ -39,6 +40,7 @@ static OrtStatus *fill_slot(ort_session_eps *eps, const ort_provider_request *r)
   for (size_t i = 0; i < r->n_devices; i++)
     if (!ort_ep_device_known(eps->env, r->devices[i]))
       return ort_fail(ORT_INVALID_ARGUMENT, "device %zu of a provider is not there: its library was unregistered", i);
+  ORT_TRY(ort_weightless_prepare(eps, r));
   const OrtEpDevice *d = r->devices[0];
   *slot = (ort_ep_slot){.eps = eps, .request = r, .device = d, .library = d->library, .factory = d->factory};
   slot->transfer = transfer_of(d->library, d->factory);

@@ -214,6 +214,25 @@ static const char *compatibility_of(OrtEp *ep, const OrtGraph *graph) {
   return "good";
 }
 
+static OrtStatus *weightless_support(const OrtEp *ep, OrtWeightlessSupport *out) {
+  (void)ep;
+  *out = (OrtWeightlessSupport)state.weightless;
+  return fake_call("GetWeightlessSupport");
+}
+
+/* What the session asks for. */
+static OrtStatus *note_weightless(const OrtSessionOptions *options) {
+  static const char *const keys[] = {"ep.enable_weightless_mode", "ep.enable_weightless"};
+  char values[2][16] = {"-", "-"};
+  for (int i = 0, has; i < 2; i++) {
+    size_t room = sizeof values[i];
+    TRY(api->HasSessionConfigEntry(options, keys[i], &has));
+    if (has) TRY(api->GetSessionConfigEntry(options, keys[i], values[i], &room));
+  }
+  snprintf(state.asked, sizeof state.asked, "%s %s", values[0], values[1]);
+  return NULL;
+}
+
 static OrtStatus *get_registry(OrtEp *ep, const OrtKernelRegistry **out) {
   TRY(fake_call("GetKernelRegistry"));
   *out = ((fake_ep *)ep)->registry;
@@ -247,6 +266,10 @@ static OrtStatus *supported_devices(OrtEpFactory *base, const OrtHardwareDevice 
     api->CreateKeyValuePairs(&metadata);
     api->CreateKeyValuePairs(&options);
     api->AddKeyValuePair(metadata, "colour", "blue");
+    if (state.weightless_modes[0] != NULL)
+      api->AddKeyValuePair(metadata, "weightless_supported_modes", state.weightless_modes[0]);
+    if (state.weightless_modes[1] != NULL)
+      api->AddKeyValuePair(metadata, "weightless_support", state.weightless_modes[1]);
     api->AddKeyValuePair(options, "speed", "low");
     OrtStatus *st = ep_api->CreateEpDevice(base, hardware[i], metadata, options, &out[*out_n]);
     api->ReleaseKeyValuePairs(metadata);
@@ -266,9 +289,10 @@ static OrtStatus *create_ep(OrtEpFactory *base, const OrtHardwareDevice *const *
   TRY(fake_call("CreateEp"));
   if (n != 1 || strcmp(api->GetKeyValue(metadata[0], "colour"), "blue") != 0)
     return api->CreateStatus(ORT_EP_FAIL, "CreateEp: other devices than asked for");
+  TRY(note_weightless(options));
   fake_ep *e = calloc(1, sizeof *e);
   e->kind = f->kind, e->memory = f->memory;
-  e->base = (OrtEp){.ort_version_supported = 27,
+  e->base = (OrtEp){.ort_version_supported = state.version != 0 ? state.version : 27,
                     .GetName = ep_name,
                     .GetCapability = get_capability,
                     .SetDynamicOptions = set_dynamic_options,
@@ -277,7 +301,8 @@ static OrtStatus *create_ep(OrtEpFactory *base, const OrtHardwareDevice *const *
                     .IsConcurrentRunSupported = is_concurrent,
                     .GetCompiledModelCompatibilityInfo = compatibility_of,
                     .CreateProfiler = create_profiler,
-                    .OnSessionInitializationEnd = on_ready};
+                    .OnSessionInitializationEnd = on_ready,
+                    .GetWeightlessSupport = state.no_weightless ? NULL : weightless_support};
   if (state.outside) TRY(ep_api->SessionOptionsGetEpContextConfig(options, &e->context));
   state.eps++;
   if (f->kind == FAKE_COMPILE)

@@ -15,6 +15,11 @@ typedef struct fake_state {
   bool context; /* Compile makes nodes EPContext */
   bool outside; /* their data goes to the client's function, by the part's name */
   bool virtual_allowed;
+  unsigned version;                /* of the ABI, as providers say; 0: an old one */
+  bool no_weightless;              /* providers have no GetWeightlessSupport */
+  int weightless;                  /* what it answers */
+  const char *weightless_modes[2]; /* the same in metadata of devices: "weightless_supported_modes", and the old key */
+  char asked[64];                  /* what CreateEp saw: "ep.enable_weightless_mode ep.enable_weightless", - for none */
   atomic_int factories, eps, kernels, programs, states, allocators, transfers, streams, events; /* alive */
   atomic_int allocations; /* alive, of the device */
   atomic_int profilers;
