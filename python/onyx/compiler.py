@@ -50,7 +50,7 @@ class ModelCompiler:
         self._given = (sess_options, input_model_path_or_bytes, bool(embed_compiled_data_into_model),
                        external_initializers_file_path, int(external_initializers_size_threshold), int(flags),
                        int(graph_optimization_level), _by_tuple(get_initializer_location_func))
-        self._write = None
+        self._write = self._place = None
         path = input_model_path_or_bytes
         if not isinstance(path, bytes) and not os.path.exists(path):
             raise _onyx.NoSuchFile(f"[ONNXRuntimeError] : 3 : NO_SUCHFILE : {path} is not there")
@@ -65,6 +65,13 @@ class ModelCompiler:
         """Forgets that function."""
         self._write = None
 
+    def set_ep_context_binary_information(self, output_directory, model_name):
+        """The folder and the name under which providers keep what lies beside the compiled model."""
+        place = os.fsencode(output_directory), os.fsencode(model_name)
+        if not all(place):
+            raise _onyx.InvalidArgument("[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : output_directory or model_name is empty")
+        self._place = place
+
     def compile_to_file(self, output_model_path=None):
         """Writes the model; without a name beside the input, as NAME_ctx.onnx."""
         if output_model_path is None:
@@ -74,12 +81,12 @@ class ModelCompiler:
         folder = os.path.dirname(os.path.abspath(output_model_path))
         if not os.path.isdir(folder):
             raise ValueError(f"compile_to_file: the folder {folder} is not there")
-        _onyx._compile(*self._given, self._write, output_model_path)
+        _onyx._compile(*self._given, self._write, self._place, output_model_path)
 
     def compile_to_bytes(self):
         """The model as bytes."""
-        return _onyx._compile(*self._given, self._write, None)
+        return _onyx._compile(*self._given, self._write, self._place, None)
 
     def compile_to_stream(self, write_function):
         """Calls |write_function| with pieces of the model."""
-        _onyx._compile(*self._given, self._write, write_function)
+        _onyx._compile(*self._given, self._write, self._place, write_function)

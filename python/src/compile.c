@@ -72,6 +72,7 @@ typedef struct wish {
   PyObject *model, *external;
   PyObject *locate; /* a function, or None */
   PyObject *write;  /* a function that stores EPContext data, or None */
+  PyObject *place;  /* (folder, name) of EPContext data in files, both bytes, or None */
   PyObject *output; /* a path, a function that takes bytes, or None: the bytes are returned */
   int embed, level;
   Py_ssize_t threshold;
@@ -94,6 +95,9 @@ static OrtStatus *set_all(const OrtCompileApi *api, OrtModelCompilationOptions *
     status = api->ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc(o, locate, w->locate);
   if (!status && w->write != Py_None)
     status = api->ModelCompilationOptions_SetEpContextDataWriteFunc(o, px_context_write, w->write);
+  const char *folder, *name;
+  if (!status && w->place != Py_None && PyArg_ParseTuple(w->place, "yy", &folder, &name))
+    status = api->ModelCompilationOptions_SetEpContextBinaryInformation(o, folder, name);
   if (status || PyErr_Occurred()) return status;
   if (w->output == Py_None) return api->ModelCompilationOptions_SetOutputModelBuffer(o, px_allocator(), bytes, n);
   if (PyCallable_Check(w->output)) return api->ModelCompilationOptions_SetOutputModelWriteFunc(o, write_to, w->output);
@@ -106,9 +110,11 @@ static OrtStatus *set_all(const OrtCompileApi *api, OrtModelCompilationOptions *
 static PyObject *compile_model(PyObject *module, PyObject *args) {
   PyObject *options;
   wish w;
-  if (!PyArg_ParseTuple(args, "O!OpOnIiOOO", px_options_type, &options, &w.model, &w.embed, &w.external, &w.threshold,
-                        &w.flags, &w.level, &w.locate, &w.write, &w.output))
+  if (!PyArg_ParseTuple(args, "O!OpOnIiOOOO", px_options_type, &options, &w.model, &w.embed, &w.external, &w.threshold,
+                        &w.flags, &w.level, &w.locate, &w.write, &w.place, &w.output))
     return NULL;
+  if (w.place != Py_None && !PyTuple_Check(w.place))
+    return PyErr_Format(PyExc_TypeError, "place: wanted a tuple or None, got %R", Py_TYPE(w.place));
   const OrtCompileApi *api = ort->GetCompileApi();
   OrtModelCompilationOptions *o = NULL;
   OrtAllocator *allocator = px_allocator();
@@ -176,7 +182,7 @@ static PyMethodDef lora_methods[] = {{"Load", lora_load, METH_O, "(path): maps t
                                      {NULL, NULL, 0, NULL}};
 static PyMethodDef functions[] = {
     {"_compile", compile_model, METH_VARARGS,
-     "(options, model, embed, external file, its threshold, flags, level, locate, write, output): "
+     "(options, model, embed, external file, its threshold, flags, level, locate, write, place, output): "
      "bytes, or None if they went elsewhere"},
     {NULL, NULL, 0, NULL}};
 

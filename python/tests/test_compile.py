@@ -85,3 +85,18 @@ def test_flags(ort, tmp_path):
     flags = ort.OrtCompileApiFlags.ERROR_IF_NO_NODES_COMPILED
     with pytest.raises(Exception):
         ort.ModelCompiler(ort.SessionOptions(), ob.add(), flags=flags).compile_to_bytes()
+
+
+def test_where_providers_keep_their_data(ort, model, tmp_path):
+    compiler = ort.ModelCompiler(ort.SessionOptions(), model)
+    if not hasattr(compiler, "set_ep_context_binary_information"):
+        pytest.skip("older release")
+    assert compiler.set_ep_context_binary_information(f"{tmp_path}/", "m") is None
+    assert compiler.set_ep_context_binary_information(output_directory=f"{tmp_path}/", model_name=b"m") is None
+    assert compiler.compile_to_bytes()
+    for wrong in [("", "m"), (f"{tmp_path}/", "")]:
+        with pytest.raises(Exception, match="INVALID_ARGUMENT"):
+            compiler.set_ep_context_binary_information(*wrong)
+    for wrong in [(3, "m"), (f"{tmp_path}/", 3), (f"{tmp_path}/",)]:
+        with pytest.raises(TypeError):
+            compiler.set_ep_context_binary_information(*wrong)

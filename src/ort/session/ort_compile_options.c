@@ -209,7 +209,9 @@ OrtStatus *ort_compile_ModelCompilationOptions_SetEpContextBinaryInformation(Ort
     return ort_fail(ORT_INVALID_ARGUMENT,
                     "ModelCompilationOptions: the folder or the name of EPContext's binary is empty");
   char path[4096];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
+  const char *slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
+  if ((size_t)snprintf(path, sizeof path, "%s%s%s", folder, slash, name) >= sizeof path)
+    return ort_fail(ORT_INVALID_ARGUMENT, "ModelCompilationOptions: the path of EPContext's binary is too long");
   return ort_config_add(&options->session->config, "ModelCompilationOptions", "ep.context_file_path", path);
 }
 

@@ -220,17 +220,20 @@ static OrtStatus *weightless_support(const OrtEp *ep, OrtWeightlessSupport *out)
   return fake_call("GetWeightlessSupport");
 }
 
+static OrtStatus *read_entry(const OrtSessionOptions *options, const char *key, char *out, size_t room) {
+  int has;
+  snprintf(out, room, "-");
+  TRY(api->HasSessionConfigEntry(options, key, &has));
+  return has ? api->GetSessionConfigEntry(options, key, out, &room) : NULL;
+}
+
 /* What the session asks for. */
-static OrtStatus *note_weightless(const OrtSessionOptions *options) {
-  static const char *const keys[] = {"ep.enable_weightless_mode", "ep.enable_weightless"};
-  char values[2][16] = {"-", "-"};
-  for (int i = 0, has; i < 2; i++) {
-    size_t room = sizeof values[i];
-    TRY(api->HasSessionConfigEntry(options, keys[i], &has));
-    if (has) TRY(api->GetSessionConfigEntry(options, keys[i], values[i], &room));
-  }
-  snprintf(state.asked, sizeof state.asked, "%s %s", values[0], values[1]);
-  return NULL;
+static OrtStatus *note_entries(const OrtSessionOptions *options) {
+  char mode[16], old[16];
+  TRY(read_entry(options, "ep.enable_weightless_mode", mode, sizeof mode));
+  TRY(read_entry(options, "ep.enable_weightless", old, sizeof old));
+  snprintf(state.asked, sizeof state.asked, "%s %s", mode, old);
+  return read_entry(options, "ep.context_file_path", state.place, sizeof state.place);
 }
 
 static OrtStatus *get_registry(OrtEp *ep, const OrtKernelRegistry **out) {
@@ -289,7 +292,7 @@ static OrtStatus *create_ep(OrtEpFactory *base, const OrtHardwareDevice *const *
   TRY(fake_call("CreateEp"));
   if (n != 1 || strcmp(api->GetKeyValue(metadata[0], "colour"), "blue") != 0)
     return api->CreateStatus(ORT_EP_FAIL, "CreateEp: other devices than asked for");
-  TRY(note_weightless(options));
+  TRY(note_entries(options));
   fake_ep *e = calloc(1, sizeof *e);
   e->kind = f->kind, e->memory = f->memory;
   e->base = (OrtEp){.ort_version_supported = state.version != 0 ? state.version : 27,

@@ -19,6 +19,7 @@ typedef struct fake_state {
   bool no_weightless;              /* providers have no GetWeightlessSupport */
   int weightless;                  /* what it answers */
   const char *weightless_modes[2]; /* the same in metadata of devices: "weightless_supported_modes", and the old key */
+  char place[256];                 /* and of "ep.context_file_path" */
   char asked[64];                  /* what CreateEp saw: "ep.enable_weightless_mode ep.enable_weightless", - for none */
   atomic_int factories, eps, kernels, programs, states, allocators, transfers, streams, events; /* alive */
   atomic_int allocations; /* alive, of the device */

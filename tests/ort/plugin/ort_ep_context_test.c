@@ -97,11 +97,42 @@ static void test_compiling_makes_compiled_parts(void **state) {
   end(env);
 }
 
+/* Where providers put what lies beside the model: they see it as the path of a model. */
+static void test_a_place_for_data_beside_the_model(void **state) {
+  (void)state;
+  message m = the_model();
+  OrtEnv *env = begin();
+  OrtModelCompilationOptions *c;
+  const OrtCompileApi *compile = ort()->GetCompileApi();
+  void *bytes = NULL;
+  size_t n = 0;
+  OK(ort()->RegisterExecutionProviderLibrary(env, "fake", fake_path()));
+  OrtSessionOptions *o = options_with(env, "FakeCompile");
+  OK(compile->CreateModelCompilationOptionsFromSessionOptions(env, o, &c));
+  OK(compile->ModelCompilationOptions_SetInputModelFromBuffer(c, m.bytes, m.n));
+  OK(compile->ModelCompilationOptions_SetOutputModelBuffer(c, default_allocator(), &bytes, &n));
+  for (int folder_without_slash = 0; folder_without_slash <= ort_is_onyx(); folder_without_slash++) {
+    fake()->context = true;
+    OK(compile->ModelCompilationOptions_SetEpContextBinaryInformation(
+        c, folder_without_slash ? "/tmp/a b" : "/tmp/a b/", "m"));
+    FAILS(compile->ModelCompilationOptions_SetEpContextBinaryInformation(c, "", "m"), ORT_INVALID_ARGUMENT, "empty");
+    FAILS(compile->ModelCompilationOptions_SetEpContextBinaryInformation(c, "/tmp/", ""), ORT_INVALID_ARGUMENT,
+          "empty");
+    OK(compile->CompileModel(env, c));
+    assert_string_equal(fake()->place, "/tmp/a b/m");
+    OK(ort()->AllocatorFree(default_allocator(), bytes));
+  }
+  compile->ReleaseModelCompilationOptions(c);
+  ort()->ReleaseSessionOptions(o);
+  end(env);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_compiled_parts_are_written_and_read),
       cmocka_unit_test(test_compiled_parts_need_a_place),
       cmocka_unit_test(test_compiling_makes_compiled_parts),
+      cmocka_unit_test(test_a_place_for_data_beside_the_model),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
