@@ -39,6 +39,7 @@ from ._onyx import (
     get_hardware_devices,
     get_version_string,
     register_execution_provider_library,
+    set_default_logger_callback,
     set_default_logger_severity,
     set_seed,
     unregister_execution_provider_library,

@@ -45,6 +45,17 @@ bool px_library_open(void) {
   return ort != NULL;
 }
 
+/* Through a function of ours, so that one in Python may get the log later. Other libraries have no way back to their
+ * own. */
+static OrtStatus *make_env(const OrtThreadingOptions *threads) {
+  void *print = px_onyx("ort_log_print");
+  if (threads)
+    return print ? ort->CreateEnvWithCustomLoggerAndGlobalThreadPools(px_log, print, level, "Default", threads, &env)
+                 : ort->CreateEnvWithGlobalThreadPools(level, "Default", threads, &env);
+  return print ? ort->CreateEnvWithCustomLogger(px_log, print, level, "Default", &env)
+               : ort->CreateEnv(level, "Default", &env);
+}
+
 OrtEnv *px_env(void) {
   if (env) return env;
   OrtThreadingOptions *threads = NULL;
@@ -53,10 +64,10 @@ OrtEnv *px_env(void) {
     status = ort->CreateThreadingOptions(&threads);
     if (!status) status = ort->SetGlobalIntraOpNumThreads(threads, pool_threads[0]);
     if (!status) status = ort->SetGlobalInterOpNumThreads(threads, pool_threads[1]);
-    if (!status) status = ort->CreateEnvWithGlobalThreadPools(level, "Default", threads, &env);
+    if (!status) status = make_env(threads);
     ort->ReleaseThreadingOptions(threads);
   } else {
-    status = ort->CreateEnv(level, "Default", &env);
+    status = make_env(NULL);
   }
   if (!status) status = ort->SetLanguageProjection(env, ORT_PROJECTION_PYTHON);
   return px_ok(status) ? env : NULL;
@@ -137,16 +148,36 @@ static PyObject *check_provider(PyObject *self, PyObject *arg) {
   return why;
 }
 
+static bool is_level(long wanted) {
+  if (wanted >= ORT_LOGGING_LEVEL_VERBOSE && wanted <= ORT_LOGGING_LEVEL_FATAL) return true;
+  PyErr_Format(PyExc_RuntimeError, "Invalid logging severity %ld; 0: verbose, 1: info, 2: warning, 3: error, 4: fatal",
+               wanted);
+  return false;
+}
+
+static PyObject *take_level(long wanted) {
+  level = (OrtLoggingLevel)wanted;
+  if (env) return px_none(ort->UpdateEnvWithCustomLogLevel(env, level));
+  Py_RETURN_NONE;
+}
+
 static PyObject *set_log_level(PyObject *self, PyObject *arg) {
   long wanted = PyLong_AsLong(arg);
   if (wanted == -1 && PyErr_Occurred()) return NULL;
-  if (wanted < ORT_LOGGING_LEVEL_VERBOSE || wanted > ORT_LOGGING_LEVEL_FATAL) {
-    PyErr_Format(PyExc_RuntimeError,
-                 "Invalid logging severity %ld; 0: verbose, 1: info, 2: warning, 3: error, 4: fatal", wanted);
+  return is_level(wanted) ? take_level(wanted) : NULL;
+}
+
+static PyObject *set_log_function(PyObject *self, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"callback", "severity", NULL};
+  PyObject *function;
+  long wanted = ORT_LOGGING_LEVEL_WARNING;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|l", names, &function, &wanted) || !is_level(wanted)) return NULL;
+  if (!px_onyx("ort_log_print")) {
+    PyErr_SetString(PyExc_RuntimeError, "this library's log cannot go to a function in Python");
     return NULL;
   }
-  level = (OrtLoggingLevel)wanted;
-  if (env) return px_none(ort->UpdateEnvWithCustomLogLevel(env, level));
+  if (!px_log_set(function)) return NULL;
+  if (function != Py_None) return take_level(wanted);
   Py_RETURN_NONE;
 }
 
@@ -176,6 +207,10 @@ PyMethodDef px_library_methods[] = {
     {"get_available_providers", available_providers, METH_NOARGS, "Names of the execution providers, best first."},
     {"set_default_logger_severity", set_log_level, METH_O,
      "Least level that is logged: 0 verbose, 1 info, 2 warning, 3 error, 4 fatal. RuntimeError for others."},
+    {"set_default_logger_callback", PX_KEYWORDS(set_log_function), METH_VARARGS | METH_KEYWORDS,
+     "(callback, severity=2): calls callback(severity, category, logid, where, text) for each line of the log from "
+     "that severity on, in the thread that it comes from. Lines of threads that Python does not know, and those that "
+     "callback causes or for which it raises, are printed. None: all are, and the severity stays."},
     {"set_pool_threads", set_pool_threads, METH_VARARGS, "Threads of the pools that sessions share."},
     {"telemetry", telemetry, METH_O, "Whether events may be sent. (Onyx sends none.)"},
     {NULL, NULL, 0, NULL}};

@@ -35,6 +35,14 @@ const OrtMemoryInfo *px_cpu(void); /* plain memory of the host */
 void *px_onyx(const char *name);   /* function |name| of onyx/onyx.h; NULL without an exception: another library */
 extern PyMethodDef px_library_methods[];
 
+/* ---- log.c: a function in Python that gets the log ---- */
+
+typedef void (*px_log_print)(OrtLoggingLevel, const char *, const char *, const char *, const char *);
+/* The environment's function; |print|, not NULL, is a px_log_print for what the Python function is not to get. */
+void px_log(void *print, OrtLoggingLevel level, const char *category, const char *id, const char *where,
+            const char *text);
+bool px_log_set(PyObject *function); /* None: none. RuntimeError: neither */
+
 /* ---- errors.c ---- */
 
 bool px_errors_init(PyObject *module);

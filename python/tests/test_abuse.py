@@ -30,7 +30,7 @@ JUNK = [None, True, 0, -1, 1 << 70, 2.5, "", "x", "z", "\\0", "\\ud800", b"", b"
         lambda *args: None]
 # one that takes an address would read it; forks and pools are for others
 SKIP = {"_from_pointer", "_set_main_thread", "_set_value_class", "_set_sparse_class", "set_pool_threads", "_delegate", "_context_reader",
-        "unregister_execution_provider_library", "set_default_logger_severity", "_open"}
+        "unregister_execution_provider_library", "set_default_logger_severity", "set_default_logger_callback", "_open"}
 
 def fresh():
     kinds = [_onyx.Session, _onyx.Value, _onyx.Options, _onyx.RunOptions, _onyx.LoraAdapter, _onyx.MemoryInfo,

@@ -10,9 +10,12 @@
  *   OrtStatus *ort_run_options_state(OrtRunOptions *options, ox_state *state)
  * runs with |options| have that state (ox_run_opts.state), until it is set to NULL; and
  *   OrtStatus *ort_provider_check(const char *name)
- * whether SessionOptionsAppendExecutionProvider would take provider |name|. */
+ * whether SessionOptionsAppendExecutionProvider would take provider |name|; and
+ *   void ort_log_print(OrtLoggingLevel, const char *category, const char *id, const char *where, const char *text)
+ * what the library does with its log itself, for logging functions that leave some of it alone. */
 #include <string.h>
 
+#include "ort/env/ort_env.h"
 #include "ort/env/ort_provider_named.h"
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
@@ -42,6 +45,7 @@ static const struct {
     ROW(ort_value_tensor),
     ROW(ort_run_options_state),
     ROW(ort_provider_check),
+    ROW(ort_log_print),
     ROW(ox_status_code),
     ROW(ox_status_message),
     ROW(ox_status_free),

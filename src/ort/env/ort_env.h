@@ -25,6 +25,9 @@ void ort_log_engine(void *logger, int level, const char *text);
 void ort_log(const OrtLogger *logger, OrtLoggingLevel level, const char *category, const char *where, const char *fmt,
              ...) __attribute__((format(printf, 5, 6)));
 
+/* A line on standard error: what happens to the log where there is no function. */
+void ort_log_print(OrtLoggingLevel level, const char *category, const char *id, const char *where, const char *text);
+
 struct OrtEnv {
   uint32_t alive; /* ORT_ALIVE_ENV */
   size_t refs;    /* under the lock of ort_env.c */

@@ -9,8 +9,7 @@
 #include "ort/env/ort_env.h"
 #include "ort/ort_status.h"
 
-static void print_line(OrtLoggingLevel level, const char *category, const char *id, const char *where,
-                       const char *text) {
+void ort_log_print(OrtLoggingLevel level, const char *category, const char *id, const char *where, const char *text) {
   static const char letters[] = "VIWEF";
   static const char *const colours[] = {"", "", "\x1b[0;93m", "\x1b[0;31m", "\x1b[0;35m"};
   struct timespec now = {0};
@@ -28,7 +27,7 @@ static void put(const OrtLogger *logger, OrtLoggingLevel level, const char *cate
   if (logger->function != NULL)
     logger->function(logger->param, level, category, id, where, text);
   else
-    print_line(level, category, id, where, text);
+    ort_log_print(level, category, id, where, text);
 }
 
 void ort_log(const OrtLogger *logger, OrtLoggingLevel level, const char *category, const char *where, const char *fmt,
