@@ -73,6 +73,45 @@ def test_a_node_fails(ort, cpu):
         session.run(None, {"x": np.ones(4, np.float32), "s": np.array([3])})
 
 
+ROW, I = np.ones(3, np.float32), np.int64
+NODES = {  # inputs of a node that fit its declaration, but not each other
+    "no broadcast": ("Add", [ROW, ROW[:2]], "Fail"),
+    "no broadcast of a condition": ("Where", [ROW[:2] > 0, ROW, ROW], "Fail"),
+    "no product": ("MatMul", [np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)], "Fail"),
+    "no product of matrices": ("Gemm", [np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)], "InvalidArgument"),
+    "other channels": ("Conv", [np.ones((1, 3, 4, 4), np.float32), np.ones((2, 2, 3, 3), np.float32)], "Fail"),
+    "another number of elements": ("Reshape", [ROW, np.array([2], I)], "Fail"),
+    "two dimensions of -1": ("Reshape", [ROW, np.array([-1, -1], I)], "Fail"),
+    "a dimension that is not 1": ("Squeeze", [ROW, np.array([0], I)], "Fail"),
+    "an axis that there is not": ("Unsqueeze", [ROW, np.array([7], I)], "Fail"),
+    "an axis to reduce": ("ReduceSum", [ROW, np.array([7], I)], "Fail"),
+    "an axis to cut": ("Slice", [ROW, np.array([0], I), np.array([1], I), np.array([7], I)], "InvalidArgument"),
+    "an index": ("Gather", [ROW, np.array([7], I)], "InvalidArgument"),
+    "an index of many": ("GatherElements", [ROW, np.array([7], I)], "Fail"),
+    "too many": ("TopK", [ROW, np.array([7], I)], "Fail"),
+    "pads for other axes": ("Pad", [ROW, np.array([1], I)], "Fail"),
+    "no expansion": ("Expand", [ROW, np.array([2], I)], "InvalidArgument"),
+    "repeats for other axes": ("Tile", [ROW, np.array([2, 2], I)], "InvalidArgument"),
+    "a step of 0": ("Range", [np.float32(0), np.float32(1), np.float32(0)], "InvalidArgument"),
+}
+
+
+@pytest.mark.parametrize("case", NODES)
+def test_a_node_does_not_take_its_inputs(ort, errors, cpu, case):
+    op, arrays, wanted = NODES[case]
+    types = {np.dtype(np.float32): ob.FLOAT, np.dtype(np.int64): ob.INT64, np.dtype(bool): ob.BOOL}
+    names = [f"in{i}" for i in range(len(arrays))]
+    inputs = {name: ob.tensor_type(types[array.dtype], [f"{name}_{d}" for d in range(array.ndim)])
+              for name, array in zip(names, arrays)}
+    outputs = ["z", "places"] if op == "TopK" else ["z"]
+    kinds = {name: ob.tensor_type(ob.INT64 if name == "places" else ob.FLOAT) for name in outputs}
+    session = ort.InferenceSession(ob.model([ob.node(op, names, outputs)], inputs, kinds), providers=cpu)
+    if tuple(map(int, ort.get_version_string().split(".")[:2])) < (1, 32):
+        pytest.skip("older releases have other classes")
+    with pytest.raises(getattr(errors, wanted), match=op):
+        session.run(None, {name: np.asarray(array) for name, array in zip(names, arrays)})
+
+
 def test_a_terminated_run(ort, errors, cpu):
     session = ort.InferenceSession(ob.add(), providers=cpu)
     options = ort.RunOptions()

@@ -92,7 +92,12 @@ static void test_nodes_that_are_none(void **state) {
       {"Relu", "x", "y", ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL, ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL, ORT_INVALID_GRAPH,
        "input 0 is bool"},
       {"Relu", "x,x", "y", FLOAT, FLOAT, ORT_INVALID_GRAPH, "Relu has 2 inputs"},
+      {"Relu", "", "y", FLOAT, FLOAT, ORT_INVALID_GRAPH, "Relu has 0 inputs"},
+      {"Add", ",x", "y", FLOAT, FLOAT, ORT_INVALID_GRAPH, "input 0 is required"},
+      {"Concat", "x,w", "y", FLOAT, FLOAT, ORT_INVALID_GRAPH, "needs the attribute 'axis'"},
       {"Add", "x,w", "y", FLOAT, FLOAT, ORT_FAIL, "[4] and [3]"},
+      {"Conv", "x,w", "y", FLOAT, FLOAT, ORT_FAIL, "rank 1"},
+      {"Trilu", "x", "y", FLOAT, FLOAT, ORT_FAIL, "rank 1"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     message g = one_node(rows[i].op, rows[i].in, rows[i].out, rows[i].in_type, rows[i].out_type);
@@ -151,10 +156,8 @@ static void test_a_load_can_be_cancelled(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_models_that_are_none),
-      cmocka_unit_test(test_nodes_that_are_none),
-      cmocka_unit_test(test_inputs_of_two_types),
-      cmocka_unit_test(test_files_that_are_none),
+      cmocka_unit_test(test_models_that_are_none),    cmocka_unit_test(test_nodes_that_are_none),
+      cmocka_unit_test(test_inputs_of_two_types),     cmocka_unit_test(test_files_that_are_none),
       cmocka_unit_test(test_a_load_can_be_cancelled),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,42 @@ static OrtStatus *check_missing(const ox_session *s, const char *const *names, s
   return NULL;
 }
 
+/* ---- nodes ---- */
+
+/* Where Microsoft's kernels give no code of their own for inputs that they do not take: FAIL comes of that. Others say
+ * INVALID_ARGUMENT. */
+static const char plain[] =
+    "|Add|AffineGrid|And|BitShift|BitwiseAnd|BitwiseOr|BitwiseXor|CenterCropPad|Clip|Col2Im|Concat|"
+    "ConstantOfShape|Conv|ConvInteger|DequantizeLinear|Div|DynamicQuantizeMatMul|Equal|FusedConv|FusedMatMul|"
+    "GatherElements|Greater|GreaterOrEqual|GridSample|Less|LessOrEqual|MatMul|MatMulInteger|"
+    "MatMulIntegerToFloat|Max|MaxUnpool|Mean|Min|Mod|Mul|NonMaxSuppression|Or|PRelu|Pad|Pow|QLinearAdd|"
+    "QLinearConv|QLinearMatMul|QuantizeLinear|Reshape|Resize|Slice|Split|Squeeze|Sub|Sum|TopK|Unsqueeze|"
+    "Upsample|Where|Xor|";
+
+/* The operator of the innermost node that |text| names, as "node 'n' (Op)" or "node (Op)"; false: it names none. */
+static bool find_operator(const char *text, char out[64]) {
+  bool found = false;
+  for (const char *at = strstr(text, "node "); at != NULL; at = strstr(at + 1, "node ")) {
+    const char *open = at + strlen("node "), *quote = *open == '\'' ? strstr(open + 1, "' (") : NULL;
+    if (quote != NULL) open = quote + 2;
+    size_t n = strcspn(open, ")");
+    if (*open != '(' || open[n] != ')' || n > 63) continue;
+    memcpy(out, open + 1, n - 1);
+    out[n - 1] = '\0';
+    found = true;
+  }
+  return found;
+}
+
+/* A node that does not take what it got. That a graph is invalid is nothing that a run can say. */
+static OrtErrorCode code_of_node(ox_code code, const char *op) {
+  bool slice = strcmp(op, "Slice") == 0;
+  if (code == OX_INVALID_MODEL) return slice ? ORT_INVALID_ARGUMENT : ORT_FAIL;
+  char word[70];
+  snprintf(word, sizeof word, "|%s|", op);
+  return strstr(plain, word) != NULL ? ORT_FAIL : ORT_INVALID_ARGUMENT;
+}
+
 OrtStatus *ort_run_explain(ox_status *st, const OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
   ox_code code = ox_status_code(st);
   OrtStatus *why = NULL;
@@ -98,6 +134,10 @@ OrtStatus *ort_run_explain(ox_status *st, const OrtSession *s, const OrtRunOptio
     bool all = options == NULL || options->state == NULL; /* else the state has some of them */
     if (why == NULL && all) why = check_missing(s->session, c->input_names, c->n_inputs);
   }
+  char op[64];
+  bool refused = code == OX_INVALID_ARGUMENT || code == OX_SHAPE_MISMATCH || code == OX_INVALID_MODEL;
+  if (why == NULL && refused && find_operator(ox_status_message(st), op))
+    why = ort_fail(code_of_node(code, op), "%s", ox_status_message(st));
   if (why == NULL) return ort_status_from(st);
   ox_status_free(st);
   return why;
