@@ -51,9 +51,6 @@ class ModelCompiler:
                        external_initializers_file_path, int(external_initializers_size_threshold), int(flags),
                        int(graph_optimization_level), _by_tuple(get_initializer_location_func))
         self._write = self._place = None
-        path = input_model_path_or_bytes
-        if not isinstance(path, bytes) and not os.path.exists(path):
-            raise _onyx.NoSuchFile(f"[ONNXRuntimeError] : 3 : NO_SUCHFILE : {path} is not there")
 
     def set_ep_context_data_write_func(self, write_func):
         """Lets |write_func|(name, OrtEpContextData) store what providers keep beside the compiled model, instead of in files

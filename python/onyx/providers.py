@@ -80,7 +80,8 @@ def why_absent(name):
 
 
 def normalize(providers, provider_options):
-    """[(name, options)] of the two arguments. ValueError if they do not fit; a warning for names that are not there."""
+    """[(name, options)] of the two arguments. ValueError if they do not fit; a warning for names that are not
+    there, and RuntimeError for those that nobody knows."""
     if provider_options is not None and providers is None:
         return []
     pairs = list(zip(*_split(list(providers or []), provider_options)))
@@ -95,7 +96,7 @@ def normalize(providers, provider_options):
         elif why is None:
             out[name] = {str(key): str(value) for key, value in options.items()}
         elif name not in _ALL:
-            raise ValueError(f"Unknown Provider Type: {given}")
+            raise RuntimeError(f"Unknown Provider Type: {given}")
     return list(out.items())
 
 

@@ -155,8 +155,8 @@ class InferenceSession(_onyx.Session):
         return {name: dict(options) for name, options in self._provider_options.items()}
 
     def set_providers(self, providers=None, provider_options=None):
-        """Makes the session anew with other providers."""
-        self._reset_session(providers, provider_options)
+        """Makes the session anew with other providers. Nothing stands in for one that nobody knows, or that fails."""
+        self._create_session(providers, provider_options)
 
     def disable_fallback(self):
         """A provider that fails makes the session fail."""

@@ -154,6 +154,28 @@ def test_providers_fall_back(ort, case):
 
 
 @pytest.mark.parametrize("case", ["an int", "options for another number", "options twice"])
+def test_set_providers_does_not_fall_back(ort, cpu, case):
+    session = ort.InferenceSession(ob.add(), providers=cpu)
+    with pytest.raises(ValueError):
+        session.set_providers(*PROVIDERS[case][0])
+    with pytest.warns(UserWarning), pytest.raises(RuntimeError, match="NoSuchExecutionProvider"):
+        session.set_providers(["NoSuchExecutionProvider", "CPUExecutionProvider"])
+    if session.get_providers():  # Microsoft's session is lost
+        np.testing.assert_array_equal(session.run(None, {"x": X, "y": X})[0], 2 * X)
+
+
+def test_a_provider_that_nobody_knows_without_a_fall_back(ort):
+    with pytest.warns(UserWarning), pytest.raises(RuntimeError, match="NoSuchExecutionProvider"):
+        ort.InferenceSession(ob.add(), providers=["NoSuchExecutionProvider"], enable_fallback=0)
+
+
+def test_options_that_the_cpu_does_not_have_change_nothing(ort):
+    providers = [("CPUExecutionProvider", {"arena_extend_strategy": "kSameAsRequested", "no_such_option": "1"})]
+    session = ort.InferenceSession(ob.add(), providers=providers, enable_fallback=0)
+    np.testing.assert_array_equal(session.run(None, {"x": X, "y": X})[0], 2 * X)
+
+
+@pytest.mark.parametrize("case", ["an int", "options for another number", "options twice"])
 def test_providers_without_a_fall_back(ort, case):
     (providers, options), _ = PROVIDERS[case]
     with pytest.raises(ValueError):

@@ -167,7 +167,7 @@ def test_a_provider_that_is_not_there_says_what_it_takes():
     with pytest.warns(UserWarning, match="CoreML"):
         session = onyx.InferenceSession(ob.add(), providers=["CoreMLExecutionProvider"])
     assert session.get_providers() == ["CPUExecutionProvider"]
-    with pytest.warns(UserWarning, match="libonyx-nobody.so"), pytest.raises(ValueError):
+    with pytest.warns(UserWarning, match="libonyx-nobody.so"), pytest.raises(RuntimeError):
         onyx.InferenceSession(ob.add(), providers=["nobody"], enable_fallback=0)
 
 

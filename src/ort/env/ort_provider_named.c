@@ -43,15 +43,26 @@ static bool is_unused(ox_env *env, const char *name, const char *key) {
   return false;
 }
 
-static OrtStatus *append_own(OrtSessionOptions *options, ox_env *env, const char *name, const char *const *keys,
-                             const char *const *values, size_t n) {
+/* Microsoft's CPU provider takes any option and reads none: one that ours does not have is no reason to fail. */
+static bool is_ignored(const ort_engine *engine, const char *name, const char *key) {
+  if (is_unused(engine->env, name, key)) return true;
+  if (strcmp(name, "cpu") != 0 || declares(engine->env, name, key)) return false;
+  if (engine->held != NULL)
+    ort_log(&engine->held->logger, ORT_LOGGING_LEVEL_WARNING, "onnxruntime", "ort_provider_named.c",
+            "the CPU provider has no option '%s': it changes nothing", key);
+  return true;
+}
+
+static OrtStatus *append_own(OrtSessionOptions *options, const ort_engine *engine, const char *name,
+                             const char *const *keys, const char *const *values, size_t n) {
+  ox_env *env = engine->env;
   ox_provider_info info;
   ORT_TRY(ort_status_from(ox_env_check_provider(env, name)));
   if (ox_provider_find(name, &info) != 0) name = info.name;
   ORT_TRY(ort_provider_append(options, name, NULL, NULL, 0));
   OrtKeyValuePairs *to = &options->providers[options->n_providers - 1].options;
   for (size_t i = 0; i < n; i++)
-    if (!is_unused(env, name, keys[i])) ORT_TRY(ort_pairs_set(to, keys[i], values[i]));
+    if (!is_ignored(engine, name, keys[i])) ORT_TRY(ort_pairs_set(to, keys[i], values[i]));
   return NULL;
 }
 
@@ -82,7 +93,7 @@ OrtStatus *ort_provider_append_named(OrtSessionOptions *options, const char *nam
   bool done = false;
   ORT_TRY(ort_engine_open(&engine));
   OrtStatus *st = append_registered(options, engine.held, name, keys, values, n, &done);
-  if (st == NULL && !done) st = append_own(options, engine.env, name, keys, values, n);
+  if (st == NULL && !done) st = append_own(options, &engine, name, keys, values, n);
   ort_engine_close(&engine);
   return st;
 }
