@@ -146,6 +146,38 @@ static void test_entries_that_are_setters_are_read(void **state) {
 
 /* ---- run options ---- */
 
+static void test_values_that_a_key_cannot_have(void **state) {
+  (void)state;
+  static const struct {
+    const char *key, *good[3], *bad[4];
+  } rows[] = {
+      {"session.kernel_dispatch_policy", {"", "auto", "safe"}, {"Auto", "auto|", "|", "fast"}},
+      {"session.external_data_loader.threads", {"0", "1", "64"}, {"", "-1", "65", "x"}},
+      {"session.external_data_loader.chunk_bytes", {"4096", "8192", "67108864"}, {"0", "4097", "67112960", "1e4"}},
+      {"session.external_data_loader.min_size_bytes", {"0", "1", "4294967296"}, {"-1", "4294967297", "1x", ""}},
+      {"session.external_data_loader.pinned_memory_bytes",
+       {"1048576", "1056768", "1073741824"},
+       {"0", "1052672", "4294967296", "many"}},
+  };
+  OrtEnv *env = test_env();
+  message m = add_model();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    OrtSessionOptions *o;
+    OrtSession *s;
+    OK(ort()->CreateSessionOptions(&o));
+    for (size_t k = 0; k < 4; k++) {
+      OK(ort()->AddSessionConfigEntry(o, rows[i].key, rows[i].bad[k]));
+      FAILS(ort()->CreateSessionFromArray(env, m.bytes, m.n, o, &s), ORT_INVALID_ARGUMENT, rows[i].key);
+    }
+    for (size_t k = 0; k < 3; k++) {
+      OK(ort()->AddSessionConfigEntry(o, rows[i].key, rows[i].good[k]));
+      ort()->ReleaseSession(open_model(env, &m, o));
+    }
+    ort()->ReleaseSessionOptions(o);
+  }
+  ort()->ReleaseEnv(env);
+}
+
 static void test_run_options_are_told_back(void **state) {
   (void)state;
   OrtRunOptions *r;
@@ -362,6 +394,7 @@ int main(void) {
       cmocka_unit_test(test_entries_are_kept),
       cmocka_unit_test(test_long_entries_are_refused),
       cmocka_unit_test(test_entries_that_are_setters_are_read),
+      cmocka_unit_test(test_values_that_a_key_cannot_have),
       cmocka_unit_test(test_run_options_are_told_back),
       cmocka_unit_test(test_a_run_can_be_terminated),
       cmocka_unit_test(test_providers_by_name),

@@ -3,7 +3,12 @@
  * engine does anyway or has no use for; any other key is taken, too, and said to be unknown. */
 #include "ort/session/ort_config_keys.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "ort/ort_status.h"
 
 /* Sorted. Entries that are setters are not kept (ort_session_config.c). */
 static const char *const keys[] = {
@@ -45,6 +50,10 @@ static const char *const keys[] = {
     "session.dynamic_block_base",
     "session.enable_dq_matmulnbits_fusion",
     "session.enable_quant_qdq_cleanup",
+    "session.external_data_loader.chunk_bytes",
+    "session.external_data_loader.min_size_bytes",
+    "session.external_data_loader.pinned_memory_bytes",
+    "session.external_data_loader.threads",
     "session.fail_on_suboptimal_compiled_model",
     "session.force_spinning_stop",
     "session.graph_optimizations_loop_level",
@@ -55,6 +64,7 @@ static const char *const keys[] = {
     "session.intra_op.spin_backoff_max",
     "session.intra_op.spin_duration_us",
     "session.intra_op_thread_affinities",
+    "session.kernel_dispatch_policy",
     "session.layer_assignment_settings",
     "session.load_model_format",
     "session.model_external_initializers_file_folder_path",
@@ -90,7 +100,50 @@ static bool is_known(const char *key) {
     else
       lo = mid + 1;
   }
-  return strncmp(key, "ep.", 3) == 0; /* a provider's own */
+  return strncmp(key, "ep.", 3) == 0 || /* a provider's own */
+         strncmp(key, "session.moe.offload.", 20) == 0;
+}
+
+/* ---- values that there are not ---- */
+
+/* Entries whose values Microsoft's library checks, though they change nothing here: one of |words|, or a multiple of
+ * |step| from |least| to |most|. */
+static const struct {
+  const char *key, *words;
+  long long least, most, step;
+} checked[] = {
+    {"session.kernel_dispatch_policy", "||auto|latency|memory|safe|", 0, 0, 0},
+    {"session.external_data_loader.chunk_bytes", NULL, 4096, 64 << 20, 4096},
+    {"session.external_data_loader.min_size_bytes", NULL, 0, 4LL << 30, 1},
+    {"session.external_data_loader.pinned_memory_bytes", NULL, 1 << 20, 1 << 30, 8192},
+    {"session.external_data_loader.threads", NULL, 0, 64, 1},
+};
+
+static bool is_word(const char *words, const char *value) {
+  char word[32];
+  int n = snprintf(word, sizeof word, "|%s|", value);
+  return strchr(value, '|') == NULL && n > 0 && (size_t)n < sizeof word && strstr(words, word) != NULL;
+}
+
+static bool is_number(const char *value, long long least, long long most, long long step) {
+  char *end;
+  errno = 0;
+  long long v = strtoll(value, &end, 10);
+  return end != value && *end == '\0' && errno == 0 && v >= least && v <= most && v % step == 0;
+}
+
+OrtStatus *ort_config_check(const OrtKeyValuePairs *config) {
+  for (size_t i = 0; i < sizeof checked / sizeof *checked; i++) {
+    const char *key = checked[i].key, *words = checked[i].words, *value = ort_pairs_get(config, key);
+    long long least = checked[i].least, most = checked[i].most, step = checked[i].step;
+    if (value == NULL) continue;
+    if (words != NULL && !is_word(words, value))
+      return ort_fail(ORT_INVALID_ARGUMENT, "CreateSession: '%s' is '%.64s', wanted one of %s", key, value, words + 1);
+    if (words == NULL && !is_number(value, least, most, step))
+      return ort_fail(ORT_INVALID_ARGUMENT, "CreateSession: '%s' is '%.64s', wanted %lld to %lld, a multiple of %lld",
+                      key, value, least, most, step);
+  }
+  return NULL;
 }
 
 void ort_config_log_unknown(const OrtKeyValuePairs *config, const OrtLogger *logger) {

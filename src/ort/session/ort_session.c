@@ -97,6 +97,7 @@ static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_
   ORT_TRY(options != NULL ? ort_CloneSessionOptions(options, &s->options) : ort_CreateSessionOptions(&s->options));
   ORT_TRY(set_logger(s));
   ort_config_log_unknown(&s->options->config, &s->logger);
+  ORT_TRY(ort_config_check(&s->options->config));
   ORT_TRY(ort_weightless_check(&s->options->config));
   ORT_TRY(start_profile(s));
   ORT_TRY(ort_session_eps_create(s->env, s->options, &s->logger, &s->eps)); /* they may bring operators */
