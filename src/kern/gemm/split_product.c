@@ -5,14 +5,13 @@
 #include "kern/gemm/split_product.h"
 
 enum {
-  FIRST_STEPS = 2,         /* steps of k in the first block of a sweep */
-  MOST_ROWS = 256,         /* most rows of a tile; they share the splitting of B */
-  SHARED_A = 8 << 20,      /* up to so many bytes A is split once for all tiles */
-  MOST_COLUMNS = 4096,     /* of a sweep: some 20 ms, then it can be stopped */
-  SUMS_BYTES = 512 << 10,  /* of a sweep whose A does not stay in L2 */
-  TILE_MACS = 6 << 20,     /* least multiply-adds of a tile: 25 us */
-  OWN_A_COLUMNS = 512,     /* least columns of a tile that splits A for itself */
-  SPLIT_ELEMENTS = 1 << 17 /* elements of A per tile of the stage that splits it: 10 us */
+  FIRST_STEPS = 2,        /* steps of k in the first block of a sweep */
+  MOST_ROWS = 256,        /* most rows of a tile; they share the splitting of B */
+  MOST_COLUMNS = 4096,    /* of a sweep: some 20 ms, then it can be stopped */
+  SUMS_BYTES = 512 << 10, /* of a sweep whose A does not stay in L2 */
+  TILE_MACS = 6 << 20,    /* least multiply-adds of a tile: 25 us */
+  LEAST_COLUMNS = 64,     /* of a tile */
+  LEAST_OF_MANY = 512     /* of one of many products, each of which splits its A again */
 };
 
 const ox_split_kernels *ox_split_select(ox_isa have) {
@@ -61,36 +60,21 @@ void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, 
   const size_t step = g->pitch * row_bytes, records = ox_split_records_bytes(OX_SPLIT_STEPS);
   g->kc = OX_MAX(OX_SPLIT_L2 / (step + 2 * OX_SPLIT_RECORD), (OX_SPLIT_L2 - records) / step);
   g->kc = OX_CEIL_DIV(OX_MAX(g->steps, (size_t)1), OX_CEIL_DIV(OX_MAX(g->steps, (size_t)1), g->kc)); /* evenly */
-  g->shared_a = alone && g->steps && g->mt * g->pitch * row_bytes <= SHARED_A / g->steps;
-  g->image_bytes = g->pitch * row_bytes * (g->shared_a ? g->steps : g->kc);
-  g->nc = OX_ROUND_UP(g->shared_a ? (size_t)64 : (size_t)OWN_A_COLUMNS, side);
+  g->image_bytes = g->pitch * row_bytes * g->kc;
+  g->nc = alone ? LEAST_COLUMNS : LEAST_OF_MANY;
   while (g->nc < n && OX_MIN(g->mc, m) * g->nc * OX_MAX(k, (size_t)1) < TILE_MACS) g->nc += 64;
   /* If a tile reads A from beyond L2, let it be at most as many bytes as it reads of B. */
   while (g->kc < g->steps && g->nc < n && g->nc < 2 * g->mc) g->nc += 64;
   g->nt = OX_CEIL_DIV(n, g->nc);
   g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), side), g->nt = OX_CEIL_DIV(n, g->nc);
-  g->split_rows = OX_MIN(OX_ROUND_UP(OX_CEIL_DIV((size_t)SPLIT_ELEMENTS, OX_MAX(k, (size_t)1)), side), g->mc);
   size_t most = g->kc < g->steps ? SUMS_BYTES / (g->mc * sizeof(float)) : (size_t)MOST_COLUMNS;
   g->most_tiles = OX_MIN(OX_MAX(most / g->nc, (size_t)1), g->nt);
   g->sums_bytes = g->mc * (g->kc < g->steps ? g->most_tiles * g->nc : side) * sizeof(float);
-  g->scratch = ox_split_records_bytes(g->kc) + g->sums_bytes + g->kc * sizeof(ptrdiff_t);
-  if (g->shared_a)
-    g->shared = g->mt * g->image_bytes;
-  else
-    g->scratch += g->image_bytes;
+  g->scratch = ox_split_records_bytes(g->kc) + g->sums_bytes + g->image_bytes + g->kc * sizeof(ptrdiff_t);
 }
 
 static size_t term_bytes(const ox_split_plan *g) { return g->pitch * 64; }
 static size_t step_bytes(const ox_split_plan *g) { return term_bytes(g) * (size_t)g->terms; }
-
-void ox_split_run_a(const ox_split_plan *g, const ox_split_io *io, size_t index) {
-  size_t parts = OX_CEIL_DIV(g->mc, g->split_rows), tile = index / parts, first = index % parts * g->split_rows;
-  size_t rows = OX_MIN(g->mc, g->m - tile * g->mc), end = OX_MIN(first + g->split_rows, OX_ROUND_UP(rows, (size_t)16));
-  if (first >= end) return;
-  const float *a = io->a + (ptrdiff_t)(tile * g->mc + first) * io->a_rs;
-  g->v->split_rows(g->terms, a, io->a_rs, io->a_ks, OX_MIN(end, rows) - first, end - first, g->k,
-                   io->shared + tile * g->image_bytes + first * 64, term_bytes(g), step_bytes(g));
-}
 
 /* ---- all panels by some steps of k ---- */
 
@@ -194,8 +178,17 @@ static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, flo
   t->v->finish(&out, io->b_ns, sums);
 }
 
-/* |n| tiles next to each other, from |index| on: one sweep, so that only its first records wait to be split. */
-static void run_tiles(const ox_split_plan *g, const ox_split_io *io, size_t index, size_t n, char *scratch) {
+static void split_a(const ox_split_plan *g, const ox_split_io *io, const ox_split_sweep *t, char *image) {
+  size_t k0 = t->k0 * OX_SPLIT_K, k = OX_MIN(t->k1 * OX_SPLIT_K, g->k) - k0;
+  const float *a = io->a + (ptrdiff_t)t->row * io->a_rs + (ptrdiff_t)k0 * io->a_ks;
+  g->v->split_rows(g->terms, a, io->a_rs, io->a_ks, t->rows, OX_ROUND_UP(t->rows, (size_t)16), k, image, term_bytes(g),
+                   step_bytes(g));
+}
+
+/* |n| tiles next to each other, from |index| on: one sweep, so that only its first records wait to be split. |*made|:
+ * the row of tiles whose image, of all of k, is in the scratch; -1: none. */
+static void run_tiles(const ox_split_plan *g, const ox_split_io *io, size_t index, size_t n, int64_t *made,
+                      char *scratch) {
   ox_split_sweep t = {
       .v = g->v, .terms = g->terms, .a_term = term_bytes(g), .k = g->k, .finish = finish_rows, .io = io};
   t.b = io->b, t.b_ks = io->b_ks, t.b_ns = io->b_ns, t.panel = io->panel, t.panel_floats = io->panel_floats;
@@ -204,29 +197,28 @@ static void run_tiles(const ox_split_plan *g, const ox_split_io *io, size_t inde
   t.row = row * g->mc, t.col = index % g->nt * g->nc;
   t.rows = OX_MIN(g->mc, g->m - t.row), t.cols = OX_MIN(n * g->nc, g->n - t.col);
   t.panel_sums = g->kc < g->steps ? g->mc * OX_SPLIT_SIDE : 0;
-  char *s = scratch, *image = NULL;
-  t.records = s, s += ox_split_records_bytes(g->kc);
+  char *image = scratch, *s = scratch + g->image_bytes;
+  t.image = image, t.records = s, s += ox_split_records_bytes(g->kc);
   t.sums = (float *)s, s += g->sums_bytes;
-  if (!g->shared_a) image = s, s += g->image_bytes;
   ptrdiff_t *a_at = (ptrdiff_t *)s;
   for (size_t i = 0; i < g->kc; i++) a_at[i] = (ptrdiff_t)(i * step_bytes(g));
   t.a_at = a_at;
   for (; t.k0 < g->steps && !ox_stop_asked(&io->stop); t.k0 = t.k1) {
     t.k1 = OX_MIN(t.k0 + g->kc, g->steps);
-    t.image = g->shared_a ? io->shared + row * g->image_bytes + t.k0 * step_bytes(g) : image;
-    if (!g->shared_a)
-      g->v->split_rows(g->terms, io->a + (ptrdiff_t)t.row * io->a_rs + (ptrdiff_t)(t.k0 * OX_SPLIT_K) * io->a_ks,
-                       io->a_rs, io->a_ks, t.rows, OX_ROUND_UP(t.rows, (size_t)16),
-                       OX_MIN(t.k1 * OX_SPLIT_K, g->k) - t.k0 * OX_SPLIT_K, image, term_bytes(g), step_bytes(g));
+    if (*made != (int64_t)row) split_a(g, io, &t, image);
     ox_split_sweep_run(&t);
+    if (g->kc == g->steps) *made = (int64_t)row;
   }
 }
 
-void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t begin, size_t end, void *scratch) {
+void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t begin, size_t end, ox_carried *made,
+                  void *scratch) {
+  int64_t nobodys = -1, *mine = made ? ox_carried_of(made, scratch) : NULL;
+  if (!mine) mine = &nobodys;
   g->v->begin();
   while (begin < end && !ox_stop_asked(&io->stop)) {
     size_t n = OX_MIN(OX_MIN(end - begin, g->nt - begin % g->nt), g->most_tiles);
-    run_tiles(g, io, begin, n, scratch);
+    run_tiles(g, io, begin, n, mine, scratch);
     begin += n;
   }
   g->v->end();

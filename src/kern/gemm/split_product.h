@@ -19,6 +19,7 @@
 #define OX_KERN_GEMM_SPLIT_PRODUCT_H
 
 #include "base/macros.h"
+#include "kern/carried.h"
 #include "kern/gemm/gemm.h"
 
 enum {
@@ -157,11 +158,8 @@ typedef struct ox_split_plan {
   size_t mt, nt;      /* tiles; those of the same rows follow each other */
   size_t most_tiles;  /* of a sweep */
   size_t pitch;       /* rows of an image */
-  bool shared_a;      /* a stage of its own splits A once for all tiles of C */
-  size_t split_rows;  /* rows per tile of that stage */
-  size_t image_bytes; /* the image for one tile of C: all of k, or kc steps of it */
-  size_t sums_bytes;
-  size_t shared, scratch;
+  size_t image_bytes; /* of kc steps */
+  size_t sums_bytes, scratch;
 } ox_split_plan;
 
 typedef struct ox_split_io {
@@ -173,7 +171,6 @@ typedef struct ox_split_io {
   float *c;
   size_t c_rs;
   const ox_gemm_epi *epi;
-  char *shared;
   ox_stop stop;
 } ox_split_io;
 
@@ -183,12 +180,9 @@ bool ox_split_pays(size_t m, size_t n, size_t k, int terms, bool contiguous, boo
 void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, size_t m, size_t n, size_t k,
                         bool alone);
 static inline size_t ox_split_tiles(const ox_split_plan *g) { return g->mt * g->nt; }
-/* Tiles of the stage that splits A; 0: there is no such stage. */
-static inline size_t ox_split_a_tiles(const ox_split_plan *g) {
-  return g->shared_a ? OX_CEIL_DIV(g->mc, g->split_rows) * g->mt : 0;
-}
-void ox_split_run_a(const ox_split_plan *g, const ox_split_io *io, size_t index);
-/* Tiles [begin, end). How they are grouped does not change the bits. */
-void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t begin, size_t end, void *scratch);
+/* Tiles [begin, end). How they are grouped does not change the bits. |made|: notes of the product's workers, which
+ * split A into their scratch and find it there in the next call; NULL: scratch has other users between calls. */
+void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t begin, size_t end, ox_carried *made,
+                  void *scratch);
 
 #endif

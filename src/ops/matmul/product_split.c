@@ -22,15 +22,15 @@ ox_status *ox_product_plan_split(ox_kernel_ctx *c, ox_product *p) {
   int64_t tiles = (int64_t)ox_split_tiles(&p->s);
   p->batches_per_tile = tiles > 1 ? 1 : (int64_t)OX_MAX(BATCH_TILE_MACS / (p->m * p->n * p->k), (size_t)1);
   OX_TRY(ox_ctx_plan(c, OX_CEIL_DIV(p->n_batch, p->batches_per_tile) * tiles, p->s.scratch));
-  if (!p->s.shared_a) return NULL;
-  c->shared_bytes = p->s.shared;
-  c->n_stages = 2, c->n_tiles[1] = c->n_tiles[0], c->n_tiles[0] = (int64_t)ox_split_a_tiles(&p->s);
+  if (!alone) return NULL;
+  c->shared_bytes = sizeof(ox_carried);
+  c->n_stages = 2, c->n_tiles[1] = c->n_tiles[0], c->n_tiles[0] = 1;
   return NULL;
 }
 
 static ox_split_io find_io(const ox_kernel_ctx *c, const ox_product *p, int64_t batch) {
   const ox_product_b *packed = p->packed;
-  ox_split_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .c_rs = p->n, .shared = c->shared, .stop = ox_ctx_stop(c)};
+  ox_split_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .c_rs = p->n, .stop = ox_ctx_stop(c)};
   io.a = (const float *)c->in[p->in_a]->data + ox_product_offset(p, batch, p->a_batch);
   io.c = (float *)c->out[0]->data + (size_t)batch * p->m * p->n;
   if (p->compressed) { /* the unit takes its floats from B itself */
@@ -50,9 +50,9 @@ static ox_split_io find_io(const ox_kernel_ctx *c, const ox_product *p, int64_t 
 
 void ox_product_run_split(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles, void *scratch) {
   int64_t per_batch = (int64_t)ox_split_tiles(&p->s);
-  if (p->s.shared_a && stage == 0) {
-    ox_split_io io = find_io(c, p, 0);
-    for (int64_t i = tiles.begin; i < tiles.end; i++) ox_split_run_a(&p->s, &io, (size_t)i);
+  ox_carried *made = p->n_batch == 1 ? c->shared : NULL;
+  if (made && stage == 0) {
+    ox_carried_begin(made);
     return;
   }
   for (int64_t i = tiles.begin, next; i < tiles.end; i = next) {
@@ -63,7 +63,7 @@ void ox_product_run_split(const ox_kernel_ctx *c, const ox_product *p, uint32_t 
       ox_product_terms(c, p, batch, &epi);
       ox_split_io io = find_io(c, p, batch);
       io.epi = &epi;
-      ox_split_run(&p->s, &io, (size_t)(i % per_batch), (size_t)(i % per_batch + next - i), scratch);
+      ox_split_run(&p->s, &io, (size_t)(i % per_batch), (size_t)(i % per_batch + next - i), made, scratch);
     }
   }
 }
