@@ -77,9 +77,14 @@ if(onyx_cuda_sources)
   add_dependencies(test_device_support cuda_standin)
 endif()
 
+# LLVM, which PoCL compiles kernels with, keeps memory, and gives threads signal stacks, which AddressSanitizer unmaps.
+set(for_llvm "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/plugins/device/lsan.supp;\
+ASAN_OPTIONS=allocator_may_return_null=1:use_sigaltstack=0")
+
 foreach(name driver driver_order driver_faults driver_libraries)
   target_link_libraries(test.plugins.device.${name} PRIVATE test_device_support)
   set_tests_properties(plugins.device.${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no driver")
+  set_property(TEST plugins.device.${name} APPEND PROPERTY ENVIRONMENT "${for_llvm}")
 endforeach()
 
 # Kernels as OpenCL C, also those that a processor's OpenCL never builds.
@@ -103,9 +108,6 @@ set_tests_properties(plugins.device.check_nvrtc PROPERTIES TIMEOUT 1200 SKIP_REG
 
 # What holds for all providers.
 if(TARGET onyx_opencl)
-  # LLVM, which PoCL compiles kernels with, keeps memory, and gives threads signal stacks, which AddressSanitizer unmaps.
-  set(for_llvm "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/plugins/device/lsan.supp;\
-ASAN_OPTIONS=allocator_may_return_null=1:use_sigaltstack=0")
   foreach(part RANGE 5) # each new env compiles its kernels: minutes, and far longer under the sanitizers
     onyx_add_test(plugins.opencl.cts.${part} test.cts.suite
       "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_opencl>;CTS_TOLERANCE=1e-5;CTS_PART=${part}/6;${for_llvm}")
@@ -154,6 +156,8 @@ foreach(test test.plugins.device.binding test.ort.ort_devices)
     target_compile_definitions(${test} PRIVATE OPENCL_PLUGIN="$<TARGET_FILE:onyx_opencl>"
       OPENCL_COUNTS="$<TARGET_FILE:opencl_counts>")
     add_dependencies(${test} onyx_opencl)
+    string(REPLACE "test." "" name ${test})
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "${for_llvm}")
   endif()
   if(TARGET onyx_cuda)
     target_compile_definitions(${test} PRIVATE CUDA_PLUGIN="$<TARGET_FILE:onyx_cuda>" CUDA_STANDIN="${standin}")
