@@ -140,6 +140,9 @@ if(TARGET onyx_cuda)
       CUDA_STANDIN="${standin}")
     add_dependencies(test.plugins.device.${name} onyx_cuda cuda_standin)
   endforeach()
+  if(ONYX_SANITIZE) # four minutes of a processor under AddressSanitizer, which others may share
+    set_tests_properties(plugins.device.provider_faults PROPERTIES TIMEOUT 1800)
+  endif()
 endif()
 
 # Values on the devices of both, and who counts what is copied. OpenCL's counter stands before OpenCL in these programs.
