@@ -86,6 +86,8 @@ struct ox_bconv_form {
 const ox_bconv_form *const *ox_bconv_forms(size_t *out_n);
 /* The form that was measured as the fastest for |t|, else the one of the lowest cost; NULL: none supports it. */
 const ox_bconv_form *ox_bconv_choose(const ox_bconv_task *t);
+/* What ox_bconv_choose adds to a form's estimate for reading |floats| of weights. */
+double ox_bconv_weights_ns(const ox_bconv_task *t, double floats);
 /* The fastest form by a recorded measurement, or by one that is made now if t->tune measures; NULL: not measured
  * (bconv_tune.c). */
 const ox_bconv_form *ox_bconv_measured(const ox_bconv_task *t);

@@ -7,8 +7,8 @@
 
 /* Where L3 is slow, products hide little of the time that weights take to arrive: Emerald Rapids with 128 MB of weights
  * in turn, all forms (a byte takes 1/28 ns there, where estimates are 1.5 times too low). */
-static double weights_ns(const ox_bconv_form *f, const ox_bconv_task *t) {
-  return t->isa & OX_SLOW_L3 ? (double)f->weight_floats(t) * sizeof(float) / 42 : 0;
+double ox_bconv_weights_ns(const ox_bconv_task *t, double floats) {
+  return t->isa & OX_SLOW_L3 ? floats * sizeof(float) / 42 : 0;
 }
 
 const ox_bconv_form *ox_bconv_choose(const ox_bconv_task *t) {
@@ -19,7 +19,7 @@ const ox_bconv_form *ox_bconv_choose(const ox_bconv_task *t) {
   double least = INFINITY;
   for (size_t i = 0; i < n_forms; i++) {
     double ns = forms[i]->cost_ns(t);
-    if (ns < INFINITY) ns += weights_ns(forms[i], t);
+    if (ns < INFINITY) ns += ox_bconv_weights_ns(t, (double)forms[i]->weight_floats(t));
     if (ns < least) best = forms[i], least = ns;
   }
   return best;

@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "base/cksize.h"
-#include "base/cpu_kind.h"
 #include "kern/blocks/winograd.h"
 
 enum {
@@ -37,7 +36,7 @@ static double cost_ns(const ox_bconv_task *t) {
   double make = w.weights / OX_BLOCK * (38 + ox_wino_select(t->isa)->transform_ns[OX_WINO_F4] / 6); /* to L2, mostly */
   double pieces = ceil(w.tiles / (STRIP * MOST_STRIPS)), u_bytes = w.weights * POINTS * sizeof(float);
   double saved = w.tiles >= FEW_TILES && u_bytes >= LARGE_U ? u_bytes * 0.75 * ns_per_byte_saved : 0;
-  double late = t->isa & OX_SLOW_L3 ? w.weights * 9 * sizeof(float) / 42 : 0; /* each chunk waits for its filters */
+  double late = ox_bconv_weights_ns(t, w.weights * 9); /* once more: each chunk waits for its filters */
   return w.products_ns + make * pieces + w.transforms_ns + 3000 + late - saved;
 }
 

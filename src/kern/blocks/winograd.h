@@ -199,6 +199,8 @@ void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind k, float *dst, const floa
 void ox_wino_pack_filters(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1,
                           const ox_stop *stop);
 
+enum { OX_WINO_EACH_STRIPS = 8 /* at most, if each worker makes V: it notes them in a mask */ };
+
 typedef struct ox_wino_plan {
   ox_bconv_plan head;
   const ox_wino_variant *v;
@@ -209,8 +211,8 @@ typedef struct ox_wino_plan {
   int64_t across, down;        /* tiles of an image */
   int64_t tiles, strips;       /* of all images of a group */
   int64_t per_line;            /* strips of a line, where strips must not cross lines; else 0 */
-  bool shared;                 /* inputs are transformed by a stage of their own, */
-  bool each;                   /* or else by each worker for itself, if it is |shared| that pieces read the same V */
+  bool shared;                 /* several pieces of work read the same V, */
+  bool each;                   /* which each worker makes for itself, else a stage of its own for all */
   int64_t in_parts, out_parts; /* then: parts that a strip's blocks and pairs are divided into */
   size_t v_floats;             /* V of a strip */
 } ox_wino_plan;

@@ -197,7 +197,7 @@ bool ox_wino_plan_init(ox_bconv_plan *head, ox_wino_kind k) {
   p->v_floats = ox_wino_v_floats(p);
   size_t m_floats = (2 * most_tiles(p) | 1) * OX_BLOCK * (size_t)ox_wino_tile_points(k), rows = ox_wino_rows_floats(k);
   const size_t v_bytes = (size_t)p->strips * p->v_floats * sizeof(float);
-  p->each = p->shared && head->task.alone && v_bytes <= EACH_BYTES;
+  p->each = p->shared && head->task.alone && p->strips <= OX_WINO_EACH_STRIPS && v_bytes <= EACH_BYTES;
   head->scratch_bytes = OX_MAX(rows, m_floats) * sizeof(float) + (p->each ? v_bytes : 0);
   if (!p->shared) head->scratch_bytes += p->v_floats * sizeof(float);
   int64_t strips = g->groups * p->strips;

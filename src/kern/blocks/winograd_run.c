@@ -106,12 +106,12 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
   ox_wino_strip_out(p, a, group, s, pair, m, p->head.task.reads_w ? NULL : filters);
 }
 
-/* V of a strip in the worker's scratch, which is made if |*made| does not say that it is there: 256 times the group,
- * and a bit for each of its strips. */
+/* V of a strip in the worker's scratch, which is made if |*made| does not say that it is there: the group, and below
+ * it a bit for each of its strips. */
 static float *own_v(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, float *scratch,
                     int64_t *made) {
   float *v = scratch + (size_t)s * p->v_floats, *rows = scratch + (size_t)p->strips * p->v_floats;
-  if (*made < 0 || *made / 256 != group) *made = group * 256;
+  if (*made < 0 || *made >> OX_WINO_EACH_STRIPS != group) *made = group << OX_WINO_EACH_STRIPS;
   if (!(*made >> s & 1)) ox_wino_strip_in(p, a, group, s, 0, p->blocks, v, rows);
   *made |= (int64_t)1 << s;
   return v;
