@@ -50,17 +50,21 @@ bool ox_split_pays(size_t m, size_t n, size_t k, int terms, bool contiguous, boo
 
 /* ---- plan ---- */
 
+/* Of an image. */
+static size_t term_bytes(const ox_split_plan *g) { return g->pitch * 64; }
+static size_t step_bytes(const ox_split_plan *g) { return term_bytes(g) * (size_t)g->terms; }
+
 void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, size_t m, size_t n, size_t k,
                         bool alone) {
   *g = (ox_split_plan){.v = v, .terms = terms, .m = m, .n = n, .k = k, .steps = OX_CEIL_DIV(k, (size_t)OX_SPLIT_K)};
-  size_t side = OX_SPLIT_SIDE, row_bytes = (size_t)terms * 64; /* row_bytes: per step */
+  size_t side = OX_SPLIT_SIDE;
   g->mc = OX_ROUND_UP(OX_CEIL_DIV(m, OX_CEIL_DIV(m, (size_t)MOST_ROWS)), side);
   g->mt = OX_CEIL_DIV(m, g->mc);
   g->pitch = g->mc + 16; /* puts the terms of a row into different sets of L1 */
-  const size_t step = g->pitch * row_bytes, records = ox_split_records_bytes(OX_SPLIT_STEPS);
+  const size_t step = step_bytes(g), records = ox_split_records_bytes(OX_SPLIT_STEPS);
   g->kc = OX_MAX(OX_SPLIT_L2 / (step + 2 * OX_SPLIT_RECORD), (OX_SPLIT_L2 - records) / step);
   g->kc = OX_CEIL_DIV(OX_MAX(g->steps, (size_t)1), OX_CEIL_DIV(OX_MAX(g->steps, (size_t)1), g->kc)); /* evenly */
-  g->image_bytes = g->pitch * row_bytes * g->kc;
+  g->image_bytes = step * g->kc;
   g->nc = alone ? LEAST_COLUMNS : LEAST_OF_MANY;
   while (g->nc < n && OX_MIN(g->mc, m) * g->nc * OX_MAX(k, (size_t)1) < TILE_MACS) g->nc += 64;
   /* If a tile reads A from beyond L2, let it be at most as many bytes as it reads of B. */
@@ -72,9 +76,6 @@ void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, 
   g->sums_bytes = g->mc * (g->kc < g->steps ? g->most_tiles * g->nc : side) * sizeof(float);
   g->scratch = ox_split_records_bytes(g->kc) + g->sums_bytes + g->image_bytes + g->kc * sizeof(ptrdiff_t);
 }
-
-static size_t term_bytes(const ox_split_plan *g) { return g->pitch * 64; }
-static size_t step_bytes(const ox_split_plan *g) { return term_bytes(g) * (size_t)g->terms; }
 
 /* ---- all panels by some steps of k ---- */
 

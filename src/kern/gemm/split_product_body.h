@@ -3,6 +3,7 @@
  * the table's name, SPLIT_NEEDS, SPLIT_ISA, its name as a string. */
 #include <string.h>
 
+#include "base/pages.h"
 #include "kern/gemm/split_terms.h"
 
 enum { NR = OX_SPLIT_SIDE };
@@ -101,10 +102,10 @@ static void split_finish(const ox_gemm_tile *t, ptrdiff_t b_ns, float *sums) {
 
 /* Touches the pages of the next pair of blocks: to find out their addresses takes as long as splitting many pixels. */
 OX_INLINE void touch_next(const float *x0, const float *x1, size_t n, ptrdiff_t step) {
-  const ptrdiff_t pair = 2 * (x1 - x0), page = 4096 / sizeof(float);
+  const ptrdiff_t pair = 2 * (x1 - x0), page = OX_PAGE_BYTES / sizeof(float);
   for (ptrdiff_t at = 0; at < (ptrdiff_t)n * step; at += page) {
-    SPLIT_PREFETCH(x0 + pair + at, 2);
-    SPLIT_PREFETCH(x1 + pair + at, 2);
+    OX_PREFETCH_L2(x0 + pair + at);
+    OX_PREFETCH_L2(x1 + pair + at);
   }
 }
 
@@ -120,8 +121,8 @@ OX_INLINE void split_pixels_as(const float *x0, const float *x1, size_t lanes0, 
                                char *to, size_t term, const int terms, const bool whole) {
   if (whole) touch_next(x0, x1, n, step);
   for (size_t i = 0; i < n; i++, x0 += step, x1 += step, to += 64) {
-    if (whole) SPLIT_PREFETCH(x0 + 32 * step, 3);
-    if (whole) SPLIT_PREFETCH(x1 + 32 * step, 3);
+    if (whole) OX_PREFETCH(x0 + 32 * step);
+    if (whole) OX_PREFETCH(x1 + 32 * step);
     OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES) {
       vf32 v0 = load_channels(x0, x1, lanes0, lanes1, 2 * j, whole);
       vf32 v1 = load_channels(x0, x1, lanes0, lanes1, 2 * j + VF32_LANES, whole);
@@ -158,7 +159,7 @@ OX_INLINE void finish_half(const ox_split_pixels *p, int half, const bool clamps
     for (size_t i = 0; i < p->n; i++, sums += NR) {
       const ptrdiff_t at = p->at[i], next = p->at[i + PIXELS_AHEAD];
       if (next >= 0) OX_PREFETCH_WRITE(y + next + j);
-      if (next >= 0 && z) SPLIT_PREFETCH(z + next + j, 3);
+      if (next >= 0 && z) OX_PREFETCH(z + next + j);
       if (at < 0) continue;
       vf32 v = vf32_add(vf32_load(sums), bias);
       if (z) v = vf32_add(v, vf32_load(z + at + j));

@@ -9,12 +9,6 @@
 
 #include "kern/gemm/split_product.h"
 
-#if defined(__GNUC__)
-#define SPLIT_PREFETCH(p, level) __builtin_prefetch((p), 0, level)
-#else
-#define SPLIT_PREFETCH(p, level) (void)(p)
-#endif
-
 enum { TERM = OX_SPLIT_TERM };
 
 /* ---- terms ---- */
@@ -81,9 +75,9 @@ OX_INLINE aside aside_begin(const ox_split_mul *m, size_t strips, size_t strip) 
  * a page each, and a page's first line waits for its address, which several pages can do at a time. */
 OX_INLINE void fetch_far(const aside *h) {
   const float *far = h->from + FAR * OX_SPLIT_K * h->ks;
-  OX_UNROLL for (int i = 0; i < 4; i++) SPLIT_PREFETCH(far + i / 2 * h->ks + i % 2 * 16, 2);
+  OX_UNROLL for (int i = 0; i < 4; i++) OX_PREFETCH_L2(far + i / 2 * h->ks + i % 2 * 16);
   if (h->p || h->left / PAIRS % FAR_AT_ONCE) return;
-  OX_UNROLL for (int i = 0; i < FAR_AT_ONCE; i++) SPLIT_PREFETCH(far + (FAR + i) * OX_SPLIT_K * h->ks, 2);
+  OX_UNROLL for (int i = 0; i < FAR_AT_ONCE; i++) OX_PREFETCH_L2(far + (FAR + i) * OX_SPLIT_K * h->ks);
 }
 
 /* Rows are read in the order of memory, which the hardware's prefetcher follows. */
@@ -132,8 +126,8 @@ OX_INLINE void aside_some(aside *h, const int terms) {
     const char *line_b_ = b_next + (tile_ahead) / 2 * TERM + (tile_ahead) % 2 * OX_SPLIT_TILE; \
     vt_dot_bf16(0, 4, 6);                                                                      \
     vt_dot_bf16(1, 4, 7);                                                                      \
-    OX_UNROLL for (int i_ = 0; i_ < 16; i_++) SPLIT_PREFETCH(line_ + 64 * i_, 3);              \
-    OX_UNROLL for (int i_ = 0; i_ < 16; i_++) SPLIT_PREFETCH(line_b_ + 64 * i_, 3);            \
+    OX_UNROLL for (int i_ = 0; i_ < 16; i_++) OX_PREFETCH(line_ + 64 * i_);                    \
+    OX_UNROLL for (int i_ = 0; i_ < 16; i_++) OX_PREFETCH(line_b_ + 64 * i_);                  \
     if (two) vt_dot_bf16(2, 5, 6);                                                             \
     if (two) vt_dot_bf16(3, 5, 7);                                                             \
     aside_some(h, terms);                                                                      \
