@@ -179,7 +179,7 @@ static void run_tiles(const plan *p, const ox_conv_args *a, int64_t index, int64
   ox_split_sweep s = {.v = p->v, .terms = p->terms, .a_term = p->term_bytes, .finish = finish_rows, .io = &t};
   s.b = a->w, s.b_ks = s.panel = OX_SPLIT_SIDE, s.b_ns = 1;
   s.panel_floats = (size_t)(p->pairs * p->taps) * OX_SPLIT_SUMS, s.k = s.panel_floats / OX_SPLIT_SIDE;
-  s.fetch = (size_t)p->panels * s.panel_floats * sizeof(float) > OX_SPLIT_L2_FLOATS;
+  s.fetch = true; /* other layers' weights have displaced these */
   s.rows = (size_t)((t.n - 1) * p->plane + (t.h - 1) * p->pitch + t.w);
   s.col = (size_t)panel * OX_SPLIT_SIDE, s.cols = (size_t)OX_MIN(n * p->tile_m, p->panels - panel) * OX_SPLIT_SIDE;
   if (p->kp < p->pairs) s.panel_sums = OX_CEIL_DIV(p->rows, (size_t)OX_SPLIT_SIDE) * OX_SPLIT_SUMS;
@@ -216,7 +216,8 @@ void ox_bconv_split_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32
     return;
   }
   const bool alone = head->task.alone;
-  const int64_t last = alone ? head->n_tiles[1] : end; /* if another worker runs that tile, the work is wasted */
+  /* If another worker runs the next tile, the work on its pixels is wasted. */
+  const int64_t last = alone && head->n_tiles[1] > 2 * p->tiles_m ? head->n_tiles[1] : end;
   int64_t *carried = alone ? ox_carried_of(a->shared, scratch) : NULL;
   images x = {.tile = -1};
   if (carried && *carried >= 0) x = (images){*carried / 2, *carried % 2};
