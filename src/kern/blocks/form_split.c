@@ -191,7 +191,7 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
 
 static bool plan(ox_bconv_plan *head) { return ox_bconv_split_plan_on(head, ox_split_select(head->task.isa)); }
 
-/* The other forms' estimates are for a faster machine, so this one is scaled to be comparable. It must be a tenth below
+/* The other forms' estimates are for a faster machine, so this one is scaled to be comparable. It must be a seventh below
  * theirs to win: on a core that a virtual machine shares with others, the matrix unit falls to a third of its rate,
  * vectors only to two thirds. */
 static double cost_ns(const ox_bconv_task *t) {

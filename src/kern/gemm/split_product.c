@@ -9,7 +9,7 @@ enum {
   MOST_ROWS = 256,        /* most rows of a tile; they share the splitting of B */
   MOST_COLUMNS = 4096,    /* of a sweep: some 20 ms, then it can be stopped */
   SUMS_BYTES = 512 << 10, /* of a sweep whose A does not stay in L2 */
-  TILE_MACS = 6 << 20,    /* least multiply-adds of a tile: 25 us */
+  TILE_MACS = 3 << 20,    /* least multiply-adds of a tile: 12 us */
   LEAST_COLUMNS = 64,     /* of a tile */
   LEAST_OF_MANY = 512     /* of one of many products, each of which splits its A again */
 };
