@@ -4,6 +4,8 @@
  * strips of A. All of it depends on shapes only. */
 #include "kern/gemm/split_product.h"
 
+#include <string.h>
+
 enum {
   FIRST_STEPS = 2,        /* steps of k in the first block of a sweep */
   MOST_ROWS = 256,        /* most rows of a tile; they share the splitting of B */
@@ -105,16 +107,30 @@ static const float *b_at(const ox_split_sweep *t, size_t col, size_t step) {
 }
 static size_t width_at(const ox_split_sweep *t, size_t col) { return OX_MIN(t->cols - col, (size_t)OX_SPLIT_SIDE); }
 
-/* Does the block consist of whole records with rows of unit stride? */
+static size_t rows_of(const ox_split_sweep *t, const block *x) {
+  return OX_MIN(x->steps * OX_SPLIT_K, t->k - x->step * OX_SPLIT_K);
+}
+
+/* Does the block consist of pairs of rows of unit stride, as wide as a record? */
 static bool is_plain(const ox_split_sweep *t, const block *x) {
   bool wide = t->panel != SIZE_MAX || width_at(t, x->col) == OX_SPLIT_SIDE;
-  return t->b_ns == 1 && wide && (x->step + x->steps) * OX_SPLIT_K <= t->k;
+  return t->b_ns == 1 && wide && rows_of(t, x) % 2 == 0;
+}
+
+/* Describes the splitting of a plain block during a multiplication. */
+static ox_split_ahead split_later(const ox_split_sweep *t, const block *x, char *to) {
+  enum { EACH = OX_SPLIT_K / 2 };
+  const size_t pairs = rows_of(t, x) / 2, zeros = (x->steps * EACH - pairs) * 64;
+  char *last = to + (x->steps - 1) * OX_SPLIT_RECORD;
+  for (int tile = 0; zeros && tile < 2; tile++)
+    for (int term = 0; term < t->terms; term++)
+      memset(last + tile * OX_SPLIT_TILE + (term + 1) * OX_SPLIT_TERM - zeros, 0, zeros);
+  return (ox_split_ahead){b_at(t, x->col, x->step), t->b_ks, pairs, to, t->fetch};
 }
 
 static void split_block(const ox_split_sweep *t, const block *x, char *to) {
-  size_t k0 = x->step * OX_SPLIT_K, k1 = OX_MIN(k0 + x->steps * OX_SPLIT_K, t->k);
   size_t w = is_plain(t, x) ? OX_SPLIT_SIDE : width_at(t, x->col);
-  t->v->split_columns(t->terms, b_at(t, x->col, x->step), t->b_ks, t->b_ns, k1 - k0, w, to);
+  t->v->split_columns(t->terms, b_at(t, x->col, x->step), t->b_ks, t->b_ns, rows_of(t, x), w, to);
 }
 
 /* The number of groups of four products in a sweep. */
@@ -148,7 +164,7 @@ void ox_split_sweep_run(const ox_split_sweep *t) {
                       .chore = t->chore};
     block next = block_after(t, &x);
     split = next.steps && is_plain(t, &next);
-    if (split) m.ahead = (ox_split_ahead){b_at(t, next.col, next.step), t->b_ks, next.steps, b[!turn], t->fetch};
+    if (split) m.ahead = split_later(t, &next, b[!turn]);
     t->v->multiply(&m);
     x = next;
   }

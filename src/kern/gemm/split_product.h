@@ -34,11 +34,11 @@ enum {
   OX_SPLIT_L2_FLOATS = 512 << 10     /* so many bytes of floats are expected to stay there, too */
 };
 
-/* Columns of B to be split during a multiplication: whole records, rows of unit stride. */
+/* Columns of B to be split during a multiplication: all 32 of a record, rows of unit stride. */
 typedef struct ox_split_ahead {
   const float *from; /* NULL: none */
   ptrdiff_t ks;      /* floats from row to row */
-  size_t steps;
+  size_t pairs;      /* of rows; those missing in the last record are zero already */
   char *to;
   bool fetch; /* B comes from beyond L2, so prefetch what follows */
 } ox_split_ahead;

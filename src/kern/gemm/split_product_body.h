@@ -51,7 +51,9 @@ OX_INLINE void split_columns_as(const float *b, ptrdiff_t ks, ptrdiff_t ns, size
     bool whole = ns == 1 && w == OX_SPLIT_SIDE && kn == OX_SPLIT_K;
     if (!whole) {
       if (w < OX_SPLIT_SIDE || kn < OX_SPLIT_K) memset(block, 0, sizeof block);
-      for (size_t j = 0; j < w; j++)
+      for (size_t i = 0; ns == 1 && i < kn; i++)
+        memcpy(block + i * OX_SPLIT_SIDE, from + (ptrdiff_t)i * ks, w * sizeof *block);
+      for (size_t j = 0; ns != 1 && j < w; j++)
         for (size_t i = 0; i < kn; i++) block[i * OX_SPLIT_SIDE + j] = from[(ptrdiff_t)i * ks + (ptrdiff_t)j * ns];
     }
     const float *row = whole ? (const float *)from : block;

@@ -67,7 +67,7 @@ OX_INLINE aside aside_begin(const ox_split_mul *m, size_t strips, size_t strip) 
              .trail = m->trail,
              .trail_all = strip,
              .chore = m->chore};
-  if (s->from) h.left = s->steps * PAIRS, h.due_step = h.left, h.due_all = strips * strip;
+  if (s->from) h.left = s->pairs, h.due_step = h.left, h.due_all = strips * strip;
   return h;
 }
 
