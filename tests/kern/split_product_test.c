@@ -244,7 +244,8 @@ static void check_choice(void **state) {
     bool pays;
   } rows[] = {{1, 768, 768, false},  {15, 3072, 768, false},   {128, 8, 768, false},   {128, 768, 8, false},
               {128, 768, 768, true}, {128, 768, 3072, true},   {197, 3072, 768, true}, {64, 1536, 384, true},
-              {128, 384, 384, true}, {1024, 1024, 1024, true}}};
+              {128, 384, 384, true}, {1024, 1024, 1024, true}, {32, 2048, 768, false}, {48, 2048, 768, true},
+              {128, 2048, 32, true}, {197, 2048, 32, false},   {100, 2048, 80, false}, {100, 2048, 128, true}};
   for (size_t i = 0; i < OX_COUNT(rows); i++)
     if (ox_split_pays(rows[i].m, rows[i].n, rows[i].k, 3, true, true) != rows[i].pays)
       fail_msg("%zux%zux%zu: wanted %d", rows[i].m, rows[i].n, rows[i].k, rows[i].pays);

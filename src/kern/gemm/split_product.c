@@ -27,11 +27,12 @@ const ox_split_kernels *ox_split_select(ox_isa have) {
 
 /* ---- the cost model, in ns on one core of a Xeon with AMX (docs/products.md) ---- */
 
-static const double ns_tile_product = 200 / 24.0; /* 16 x 32 x 16 multiply-adds on the unit */
-static const double stalls = 1.15;                /* measured: a whole product relative to that */
-static const double ns_split = 150;               /* splitting 32 x 32 floats */
-static const double ns_gather = 300;              /* the same, where rows do not have unit stride */
-static const double ns_mac = 2 / 164.0 * 1.2;     /* a multiply-add of a plain product */
+static const double ns_tile_product = 165 / 24.0; /* 16 x 32 x 16 multiply-adds on the unit */
+static const double ns_split = 170;               /* splitting 32 x 32 floats, beside the products or not */
+static const double ns_gather = 300;              /* more, where rows do not have unit stride */
+static const double ns_store = 185 / 2.0;         /* the epilogue of 16 x 32 sums */
+static const double ns_mac = 0.0114;              /* a multiply-add of a plain product */
+static const double ns_mac_store = 70 / 1024.0;   /* and for each sum */
 static const double ns_byte = 1 / 12.0;           /* reading a byte from memory */
 enum { IN_CACHE = 1 << 20, NS_ALONE = 500 };
 
@@ -40,13 +41,12 @@ bool ox_split_pays(size_t m, size_t n, size_t k, int terms, bool contiguous, boo
   if (m < 16 || n < 16 || k < 16) return false;
   double rows = (double)OX_CEIL_DIV(m, (size_t)16), cols = (double)OX_CEIL_DIV(n, (size_t)32);
   double steps = (double)OX_CEIL_DIV(k, (size_t)32), tiles = (double)OX_CEIL_DIV(m, (size_t)MOST_ROWS);
-  double multiply = rows * 2 * cols * steps * products[terms - 1] * ns_tile_product * stalls;
+  double multiply = rows * 2 * cols * steps * products[terms - 1] * ns_tile_product;
   double split_b = cols * steps * tiles * (ns_split + (contiguous ? 0 : ns_gather));
   double split_a = rows / 2 * steps * ns_split;
   double bytes = (double)n * (double)k * 4, memory = alone && bytes > IN_CACHE ? bytes * ns_byte : 0;
-  double all = contiguous ? OX_MAX(multiply, split_b) : multiply + split_b;
-  double split = OX_MAX(all, memory) + split_a + (alone ? NS_ALONE : 0);
-  double fma = OX_MAX((double)m * (double)n * (double)k * ns_mac, memory);
+  double split = OX_MAX(multiply + split_b, memory) + split_a + rows * cols * ns_store + (alone ? NS_ALONE : 0);
+  double fma = OX_MAX((double)m * (double)n * ((double)k * ns_mac + ns_mac_store), memory);
   return split < 0.9 * fma;
 }
 
