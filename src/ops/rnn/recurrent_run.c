@@ -97,10 +97,10 @@ static ox_status *pack_const(ox_kernel_ctx *c, rnn_prep *p) {
   return p->q.v ? recurrent_i8_pack_const(c, &p->q, &p->d, &p->packed) : recurrent_pack_const(c, &p->d, &p->packed);
 }
 
-/* Tiles of stage 0: one per direction to pack, then one that prepares shared memory: X in bytes, or the state of a
- * projection by Strassen's algorithm. */
+/* Tiles of stage 0: one per direction to pack, then one that prepares shared memory: X in bytes, or the notes of a
+ * projection's workers. */
 static int64_t first_tiles(const rnn_prep *p) {
-  return (p->pack ? (int64_t)p->d.dirs : 0) + (p->q.v || p->project.strassen);
+  return (p->pack ? (int64_t)p->d.dirs : 0) + (p->q.v || p->project.bytes);
 }
 
 /* Tiles of one direction's projection. */
@@ -132,9 +132,9 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
   if (first_tiles(p)) c->n_tiles[s++] = first_tiles(p);
   c->n_tiles[s++] = (int64_t)(d->dirs * project_tiles(p));
   c->n_tiles[s++] = p->turns ? 1 : (int64_t)(d->dirs * p->chunks);
-  static const char *const forms[2][2] = {{"steps of all rows", "steps of 12 rows"},
-                                          {"8-bit steps of all rows", "8-bit steps of 12 rows"}};
-  c->n_stages = s, c->form = forms[p->q.v != NULL][p->chunks > 1];
+  static const char *const bytes[2] = {"8-bit steps of 12 rows", "8-bit steps of all rows"};
+  const bool all = p->chunks <= 1;
+  c->n_stages = s, c->form = p->q.v ? bytes[all] : recurrent_project_form(&p->project, all);
   return NULL;
 }
 
@@ -157,14 +157,19 @@ static float *projection(const ox_kernel_ctx *c, const rnn_prep *p, size_t dir) 
 
 static void *kept(const ox_kernel_ctx *c, const rnn_prep *p) { return (char *)c->shared + p->at_kept; }
 
-static void run_projection(const ox_kernel_ctx *c, const rnn_prep *p, size_t index, void *scratch) {
-  size_t dir = index / project_tiles(p), tile = index % project_tiles(p);
-  recurrent_weights w = weights_of(c, p, dir);
-  float *to = projection(c, p, dir);
-  if (p->q.v)
-    recurrent_i8_project(c, &p->q, &p->d, dir, &w, kept(c, p), to, tile, scratch);
-  else
-    recurrent_project_run(c, &p->project, &p->d, &w, kept(c, p), to, tile, scratch);
+/* Some tiles of all directions' projections. */
+static void run_projections(const ox_kernel_ctx *c, const rnn_prep *p, ox_range tiles, void *scratch) {
+  const int64_t each = (int64_t)project_tiles(p);
+  for (int64_t i = tiles.begin, next; i < tiles.end; i = next) {
+    size_t dir = (size_t)(i / each);
+    ox_range of_dir = {i % each, OX_MIN(i % each + tiles.end - i, each)};
+    recurrent_weights w = weights_of(c, p, dir);
+    float *to = projection(c, p, dir);
+    for (int64_t k = of_dir.begin; p->q.v && k < of_dir.end; k++)
+      recurrent_i8_project(c, &p->q, &p->d, dir, &w, kept(c, p), to, (size_t)k, scratch);
+    if (!p->q.v) recurrent_project_run(c, &p->project, &p->d, &w, kept(c, p), to, of_dir, scratch);
+    next = i + of_dir.end - of_dir.begin;
+  }
 }
 
 /* ---- through time ---- */
@@ -397,13 +402,15 @@ static ox_status *run_first(const ox_kernel_ctx *c, const rnn_prep *p, size_t ti
 ox_status *recurrent_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const rnn_prep *p = c->prep;
   if (!p->f64 && !first_tiles(p)) stage++;
+  if (!p->f64 && stage == 1) {
+    run_projections(c, p, tiles, scratch);
+    return NULL;
+  }
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     if (p->f64)
       OX_TRY(recurrent_run_f64(c, &p->d, (size_t)i, scratch));
     else if (stage == 0)
       OX_TRY(run_first(c, p, (size_t)i));
-    else if (stage == 1)
-      run_projection(c, p, (size_t)i, scratch);
     else
       OX_TRY(run_walks(c, p, (size_t)i, scratch));
   }
