@@ -30,7 +30,7 @@ static const variant table[] = {
     {0, 0, 0, 0, NULL}};
 
 static const variant *find(const ox_gemm_variant *v, ox_isa have) {
-  const ox_isa kind = OX_AVX512_HALVES;
+  const ox_isa kind = OX_AVX512_HALVES | OX_SLOW_L3;
   const variant *x = table;
   for (; x->kernels; x++)
     if (v->panel == OX_F32 && (x->needs & ~kind) == v->needs && x->kernels->nr == v->nr && !(x->needs & kind & ~have))
