@@ -293,6 +293,17 @@ static void check_choice_of_halves(void **state) {
   assert_false(ox_strassen_pays(v, have, 36, 1024, 254));
 }
 
+/* Where strips wait for L2, more rows are needed. */
+static void check_choice_of_slow_l3(void **state) {
+  (void)state;
+  const ox_isa have = OX_AVX512 | OX_SLOW_L3;
+  const ox_gemm_variant *v = ox_gemm_select(OX_F32, have | OX_AVX2);
+  if (v->needs != OX_AVX512) skip(); /* not built */
+  assert_true(ox_strassen_pays(v, have, 100, 768, 768));
+  assert_false(ox_strassen_pays(v, have, 99, 768, 768));
+  assert_false(ox_strassen_pays(v, have, 128, 384, 384));
+}
+
 /* What some CPUs run better gives the bits of what it replaces. */
 static void check_kinds(void **state) {
   const subject *on = *state;
@@ -300,7 +311,7 @@ static void check_kinds(void **state) {
   const subject other = {on->v, other_kind};
   if (on->v->needs & ~ox_isa_host()) skip();
   if (ox_strassen_select(on->v, on->have) == ox_strassen_select(on->v, other_kind)) return; /* the same everywhere */
-  for (size_t m = 64; m <= 128; m += 4) { /* both are in seven steps */
+  for (size_t m = 100; m <= 128; m += 4) { /* both are in seven steps */
     problem p = {m, 4 * (size_t)on->v->nr - 1, 96 + 16 * m, 0, {OX_ACT_GELU, 0, 0}, 1};
     operands x = make(&p);
     float *c = multiply(on, &p, &x, FORWARDS), *d = multiply(&other, &p, &x, FORWARDS);
@@ -355,7 +366,7 @@ int main(void) {
   } kinds[] = {{"", 0}, {", halves", OX_AVX512_HALVES}, {", slow L3", OX_SLOW_L3}};
   static subject subjects[OX_COUNT(kinds) * OX_COUNT(variants)];
   static char names[OX_COUNT(subjects) * OX_COUNT(checks)][64];
-  struct CMUnitTest tests[OX_COUNT(names) + 2];
+  struct CMUnitTest tests[OX_COUNT(names) + 3];
   size_t n = 0;
   for (size_t i = 0; i < OX_COUNT(subjects); i++) {
     const ox_gemm_variant *v = &variants[i / OX_COUNT(kinds)];
@@ -370,5 +381,6 @@ int main(void) {
   }
   tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_choice);
   tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_choice_of_halves);
+  tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_choice_of_slow_l3);
   return _cmocka_run_group_tests("strassen", tests, n, NULL, NULL);
 }
