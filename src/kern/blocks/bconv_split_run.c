@@ -8,11 +8,19 @@
 
 typedef ox_bconv_split_plan plan;
 
+/* The panel of outputs whose sums are being stored. */
+typedef struct panel {
+  int64_t block; /* its first; -1: none yet */
+  ox_split_pixels out;
+} panel;
+
 typedef struct tile {
   const plan *p;
   const ox_conv_args *a;
   int64_t n0, n, h0, h, w0, w; /* images, rows, columns */
   ptrdiff_t *at;               /* of each row of A: ox_split_pixels.at, from the first image's blocks on */
+  size_t rows;                 /* of A */
+  panel *panel;
 } tile;
 
 static tile tile_at(const plan *p, const ox_conv_args *a, int64_t i, int64_t *out_panel) {
@@ -142,24 +150,36 @@ static void find_pixels(const tile *t, size_t rows) {
     }
 }
 
+/* The places of blocks |block| and |block| + 1. */
+static OX_NOINLINE void begin_panel(const tile *t, int64_t block) {
+  const plan *p = t->p;
+  const ox_conv_args *a = t->a;
+  ox_split_pixels out = {.act = p->head.task.act};
+  for (int64_t half = 0; half < 2 && block + half < p->y_blocks; half++) {
+    int64_t at = (t->n0 * p->y_blocks + block + half) * p->pixels * 16, c = (block + half) * 16;
+    out.y[half] = a->y + at;
+    out.z[half] = a->z ? a->z + at : NULL;
+    out.slope[half] = a->slope ? a->slope + c : NULL;
+    for (int i = 0; i < 16 && c + i < p->g.oc && a->bias; i++) out.bias[half * 16 + i] = a->bias[c + i];
+  }
+  t->panel->block = block, t->panel->out = out;
+  /* Behind the last row, what is prefetched is where the next panel begins. */
+  ptrdiff_t *last = t->at + t->rows, step = block + 2 < p->y_blocks ? (ptrdiff_t)(2 * p->pixels * 16) : 0;
+  for (size_t i = 0; i < OX_MIN((size_t)OX_SPLIT_PIXELS_AHEAD, t->rows); i++)
+    last[i] = step && t->at[i] >= 0 ? t->at[i] + step : -1;
+}
+
 static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, float *sums) {
   const ox_split_sweep *s = sweep;
   const tile *t = s->io;
-  const plan *p = t->p;
-  int64_t block = (int64_t)(s->col + col) / 16;
-  ox_split_pixels out = {.sums = sums, .n = n, .at = t->at + row, .act = p->head.task.act};
-  if (OX_UNLIKELY(!p->v->all_finite(sums, n * OX_SPLIT_SIDE)))
-    for (size_t i = 0; i < n; i++)
-      if (out.at[i] >= 0) redo_pixel(t, row + i, s->b + (s->col + col) / 32 * s->panel_floats, sums + i * 32);
-  for (int64_t half = 0; half < 2 && block + half < p->y_blocks; half++) {
-    int64_t at = (t->n0 * p->y_blocks + block + half) * p->pixels * 16;
-    out.y[half] = t->a->y + at;
-    out.z[half] = t->a->z ? t->a->z + at : NULL;
-    out.bias[half] = t->a->bias ? t->a->bias + (block + half) * 16 : NULL;
-    out.slope[half] = t->a->slope ? t->a->slope + (block + half) * 16 : NULL;
-    out.lanes[half] = (size_t)OX_MIN(p->g.oc - (block + half) * 16, 16);
-  }
-  p->v->finish_pixels(&out);
+  const int64_t block = (int64_t)(s->col + col) / 16;
+  if (t->panel->block != block) begin_panel(t, block);
+  ox_split_pixels *out = &t->panel->out;
+  out->sums = sums, out->n = n, out->at = t->at + row;
+  if (OX_LIKELY(t->p->v->finish_pixels(out, false))) return;
+  for (size_t i = 0; i < n; i++)
+    if (out->at[i] >= 0) redo_pixel(t, row + i, s->b + (s->col + col) / 32 * s->panel_floats, sums + i * 32);
+  t->p->v->finish_pixels(out, true);
 }
 
 /* What a worker's scratch holds, from tile to tile and from call to call. */
@@ -174,14 +194,16 @@ enum { PIECE = 8 /* pixels */ };
  * -1: none. */
 static void run_tiles(const plan *p, const ox_conv_args *a, int64_t index, int64_t n, int64_t next_pixels, images *x,
                       char *scratch) {
-  int64_t panel, pixels = index / p->tiles_m, unused;
-  tile t = tile_at(p, a, index, &panel);
+  int64_t first, pixels = index / p->tiles_m, unused;
+  tile t = tile_at(p, a, index, &first);
+  panel out = {.block = -1};
+  t.panel = &out;
   ox_split_sweep s = {.v = p->v, .terms = p->terms, .a_term = p->term_bytes, .finish = finish_rows, .io = &t};
   s.b = a->w, s.b_ks = s.panel = OX_SPLIT_SIDE, s.b_ns = 1;
   s.panel_floats = (size_t)(p->pairs * p->taps) * OX_SPLIT_SUMS, s.k = s.panel_floats / OX_SPLIT_SIDE;
   s.fetch = true; /* other layers' weights have displaced these */
-  s.rows = (size_t)((t.n - 1) * p->plane + (t.h - 1) * p->pitch + t.w);
-  s.col = (size_t)panel * OX_SPLIT_SIDE, s.cols = (size_t)OX_MIN(n * p->tile_m, p->panels - panel) * OX_SPLIT_SIDE;
+  t.rows = s.rows = (size_t)((t.n - 1) * p->plane + (t.h - 1) * p->pitch + t.w);
+  s.col = (size_t)first * OX_SPLIT_SIDE, s.cols = (size_t)OX_MIN(n * p->tile_m, p->panels - first) * OX_SPLIT_SIDE;
   if (p->kp < p->pairs) s.panel_sums = OX_CEIL_DIV(p->rows, (size_t)OX_SPLIT_SIDE) * OX_SPLIT_SUMS;
   s.records = scratch, scratch += ox_split_records_bytes((size_t)(p->kp * p->taps));
   s.sums = (float *)scratch, scratch += p->sums_bytes;

@@ -168,7 +168,8 @@ void ox_split_sweep_run(const ox_split_sweep *t) {
     t->v->multiply(&m);
     x = next;
   }
-  if (trail.left) t->finish(t, trail.col, trail.row, trail.left, trail.sums);
+  size_t left = trail.end - trail.row;
+  if (left) t->finish(t, trail.col, trail.row, left, trail.sums + trail.row % OX_SPLIT_SIDE * OX_SPLIT_SIDE);
   for (; t->chore && t->chore->left; t->chore->left--) t->chore->piece(t->chore->io);
 }
 

@@ -43,12 +43,13 @@ typedef struct ox_split_ahead {
   bool fetch; /* B comes from beyond L2, so prefetch what follows */
 } ox_split_ahead;
 
-/* Completed sums that are still to be stored: |left| rows of panel |col|, from the tile's row |row| on. */
+/* Completed sums that are still to be stored: the tile's rows from |row| to |end|, all of one strip, of panel |col|.
+ * Just one field changes with each piece of work. */
 typedef struct ox_split_trail {
   void (*finish)(const void *io, size_t col, size_t row, size_t n, float *sums); /* |n| of them */
   const void *io;
-  size_t col, row, left;
-  float *sums;
+  size_t col, row, end;
+  float *sums; /* of the strip's first row */
 } ox_split_trail;
 
 /* Other work to be done during a multiplication, in |left| pieces: one per |due_all| / |due_step| groups of products.
@@ -76,16 +77,17 @@ typedef struct ox_split_mul {
   ox_split_chore *chore; /* or NULL */
 } ox_split_mul;
 
+enum { OX_SPLIT_PIXELS_AHEAD = 16 }; /* prefetch distance */
+
 /* Pixels that are consecutive in the sums, but anywhere in Y. */
 typedef struct ox_split_pixels {
   const float *sums; /* rows of 32 */
   size_t n;
-  const ptrdiff_t *at;   /* each pixel's offset in y and z, in floats; n + 16 entries; < 0: no pixel */
+  const ptrdiff_t *at;   /* each pixel's offset in y and z, in floats; n + OX_SPLIT_PIXELS_AHEAD entries; < 0: none */
   float *y[2];           /* for each half of the 32 channels; NULL: there is none */
   const float *z[2];     /* residual like y, or NULL */
-  const float *bias[2];  /* for each half, or NULL */
-  size_t lanes[2];       /* number of channels that bias has */
   const float *slope[2]; /* PRelu's slopes for each half, 16 each, instead of act; or NULL */
+  _Alignas(64) float bias[OX_SPLIT_SIDE]; /* zeros where there is none */
   ox_act act;
 } ox_split_pixels;
 
@@ -104,8 +106,8 @@ typedef struct ox_split_kernels {
    * channels of each block, 0 to 16; the others count as zero. */
   void (*split_pixels)(int terms, const float *x0, const float *x1, size_t lanes0, size_t lanes1, size_t n,
                        ptrdiff_t step, char *to, size_t term);
-  void (*finish_pixels)(const ox_split_pixels *p);
-  bool (*all_finite)(const float *sums, size_t n); /* n: whole rows of 32 */
+  /* Stores pixels. False: it stored none, because a sum is not finite and |any| is not set. */
+  bool (*finish_pixels)(const ox_split_pixels *p, bool any);
   /* Stores a record of C; sums that are not finite are computed again from the floats at t->a and t->b, where t->b_ks
    * and |b_ns| are the row and column strides of B. */
   void (*finish)(const ox_gemm_tile *t, ptrdiff_t b_ns, float *sums);

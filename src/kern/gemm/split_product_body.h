@@ -147,47 +147,69 @@ static void split_pixels(int terms, const float *x0, const float *x1, size_t lan
 
 enum { PIXELS_AHEAD = 16 }; /* prefetch distance */
 
-/* Stores one half, 16 channels of each pixel. |clamps|: the activation is a clamp, or none. */
-OX_INLINE void finish_half(const ox_split_pixels *p, int half, const bool clamps) {
-  const ox_act act = p->act;
-  const vf32 lo = vf32_splat(act.kind == OX_ACT_RELU ? 0 : act.kind == OX_ACT_CLIP ? act.a : -__builtin_inff());
-  const vf32 hi = vf32_splat(act.kind == OX_ACT_CLIP ? act.b : __builtin_inff());
-  OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES) {
-    size_t lanes = j < p->lanes[half] ? vf32_lanes_at(j, p->lanes[half]) : 0;
-    const vf32 bias = p->bias[half] ? vf32_load_n(p->bias[half] + j, lanes) : vf32_zero();
-    const vf32 slope = p->slope[half] ? vf32_load(p->slope[half] + j) : vf32_splat(1.0f);
-    const float *sums = p->sums + half * 16 + j, *z = p->z[half];
-    float *y = p->y[half];
-    for (size_t i = 0; i < p->n; i++, sums += NR) {
-      const ptrdiff_t at = p->at[i], next = p->at[i + PIXELS_AHEAD];
-      if (next >= 0) OX_PREFETCH_WRITE(y + next + j);
-      if (next >= 0 && z) OX_PREFETCH(z + next + j);
-      if (at < 0) continue;
-      vf32 v = vf32_add(vf32_load(sums), bias);
+/* Stores one half, 16 channels of each pixel. */
+OX_INLINE void finish_half(const ox_split_pixels *p, int half) {
+  const float *sums = p->sums + half * 16, *z = p->z[half], *slope = p->slope[half];
+  float *y = p->y[half];
+  for (size_t i = 0; i < p->n; i++, sums += NR) {
+    const ptrdiff_t at = p->at[i];
+    OX_UNROLL for (size_t j = 0; at >= 0 && j < 16; j += VF32_LANES) {
+      vf32 v = vf32_add(vf32_load(sums + j), vf32_load(p->bias + half * 16 + j));
       if (z) v = vf32_add(v, vf32_load(z + at + j));
-      v = clamps ? vf32_min(hi, vf32_max(lo, v)) : vf32_act(act, v);
-      vf32_store(y + at + j, p->slope[half] ? vf32_prelu(v, slope) : v);
+      v = slope ? vf32_prelu(v, vf32_load(slope + j)) : vf32_act(p->act, v);
+      vf32_store(y + at + j, v);
     }
   }
 }
 
-static void finish_pixels(const ox_split_pixels *p) {
-  bool clamps = p->act.kind == OX_ACT_NONE || p->act.kind == OX_ACT_RELU || p->act.kind == OX_ACT_CLIP;
-  for (int half = 0; half < 2; half++) {
-    if (!p->y[half]) continue;
-    if (clamps)
-      finish_half(p, half, true);
-    else
-      finish_half(p, half, false);
+/* 16 channels of a pixel; the activation is a clamp. */
+OX_INLINE void finish_clamped(const float *sums, const float *bias, const float *z, float *y, vf32 lo, vf32 hi) {
+  OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES) {
+    vf32 v = vf32_add(vf32_load(sums + j), vf32_load(bias + j));
+    if (z) v = vf32_add(v, vf32_load(z + j));
+    vf32_store(y + j, vf32_min(hi, vf32_max(lo, v)));
   }
 }
 
-static bool all_finite(const float *sums, size_t n) { return split_all_finite(sums, n); }
+/* Both halves. Few instructions are between the sums and Y: with little k, they take longer than the products. */
+OX_INLINE void finish_both(const ox_split_pixels *p, const bool with_z) {
+  const ox_act act = p->act;
+  const vf32 lo = vf32_splat(act.kind == OX_ACT_RELU ? 0 : act.kind == OX_ACT_CLIP ? act.a : -__builtin_inff());
+  const vf32 hi = vf32_splat(act.kind == OX_ACT_CLIP ? act.b : __builtin_inff());
+  float *const y0 = p->y[0], *const y1 = p->y[1];
+  const float *const z0 = p->z[0], *const z1 = p->z[1], *sums = p->sums;
+  const bool other_z = with_z && z0 != y0;
+  for (const ptrdiff_t *i = p->at, *end = i + p->n; i < end; i++, sums += NR) {
+    const ptrdiff_t at = *i, next = i[OX_SPLIT_PIXELS_AHEAD];
+    if (next >= 0) {
+      OX_PREFETCH_WRITE(y0 + next);
+      OX_PREFETCH_WRITE(y1 + next);
+      if (other_z) OX_PREFETCH(z0 + next);
+      if (other_z) OX_PREFETCH(z1 + next);
+    }
+    if (at < 0) continue;
+    finish_clamped(sums, p->bias, with_z ? z0 + at : NULL, y0 + at, lo, hi);
+    finish_clamped(sums + 16, p->bias + 16, with_z ? z1 + at : NULL, y1 + at, lo, hi);
+  }
+}
+
+static bool finish_pixels(const ox_split_pixels *p, bool any) {
+  if (!any && !split_all_finite(p->sums, p->n * NR)) return false;
+  const bool clamps = p->act.kind == OX_ACT_NONE || p->act.kind == OX_ACT_RELU || p->act.kind == OX_ACT_CLIP;
+  if (OX_UNLIKELY(!clamps || p->slope[0] || !p->y[1])) {
+    for (int half = 0; half < 2; half++)
+      if (p->y[half]) finish_half(p, half);
+  } else if (p->z[0]) {
+    finish_both(p, true);
+  } else {
+    finish_both(p, false);
+  }
+  return true;
+}
 
 static void split_begin(void) { vt_begin(); }
 static void split_end(void) { vt_end(); }
 
 extern const ox_split_kernels SPLIT_KERNELS;
-const ox_split_kernels SPLIT_KERNELS = {SPLIT_NEEDS,   SPLIT_ISA,     split_begin,    split_end,
-                                        split_rows,    split_columns, split_multiply, split_pixels,
-                                        finish_pixels, all_finite,    split_finish};
+const ox_split_kernels SPLIT_KERNELS = {SPLIT_NEEDS,   SPLIT_ISA,      split_begin,  split_end,     split_rows,
+                                        split_columns, split_multiply, split_pixels, finish_pixels, split_finish};

@@ -42,7 +42,8 @@ OX_INLINE void split_pair_of_rows(const float *row, ptrdiff_t ks, char *to, cons
 
 /* ---- work beside the products: splitting the next records of B, storing the last sums ---- */
 
-enum { PAIRS = 16, TRAIL_ROWS = 4 };
+enum { PAIRS = 16 };
+enum { TRAIL_ROWS = 8, TRAIL_WAIT = 2 }; /* rows stored at a time; groups of products before the first ones */
 enum { FAR = 2, FAR_AT_ONCE = 8 }; /* records of B: prefetch distance; those that are touched at a time */
 
 typedef struct aside {
@@ -53,7 +54,7 @@ typedef struct aside {
   size_t p, left; /* pair within the record; pairs left in all */
   size_t due, due_step, due_all;
   ox_split_trail *trail;
-  size_t trail_due, trail_all; /* progress within a strip */
+  ptrdiff_t trail_due, trail_all; /* progress within a strip */
   ox_split_chore *chore;
 } aside;
 
@@ -65,7 +66,7 @@ OX_INLINE aside aside_begin(const ox_split_mul *m, size_t strips, size_t strip) 
              .ks = s->ks,
              .to = s->to,
              .trail = m->trail,
-             .trail_all = strip,
+             .trail_all = (ptrdiff_t)(strip > 2 * TRAIL_WAIT ? strip - TRAIL_WAIT : strip),
              .chore = m->chore};
   if (s->from) h.left = s->pairs, h.due_step = h.left, h.due_all = strips * strip;
   return h;
@@ -89,9 +90,9 @@ OX_INLINE void split_ahead(aside *h, const int terms) {
 }
 
 static OX_NOINLINE void trail_rows(ox_split_trail *t) {
-  size_t n = OX_MIN(t->left, (size_t)TRAIL_ROWS);
-  t->finish(t->io, t->col, t->row, n, t->sums);
-  t->row += n, t->left -= n, t->sums += n * OX_SPLIT_SIDE;
+  const size_t row = t->row, n = OX_MIN(t->end - row, (size_t)TRAIL_ROWS);
+  t->row = row + n;
+  t->finish(t->io, t->col, row, n, t->sums + row % OX_SPLIT_SIDE * OX_SPLIT_SIDE);
 }
 
 static OX_NOINLINE void chore_some(ox_split_chore *c) {
@@ -103,7 +104,7 @@ OX_INLINE void aside_some(aside *h, const int terms) {
   for (h->due += h->due_step; h->due >= h->due_all && h->left; h->due -= h->due_all) split_ahead(h, terms);
   h->trail_due += OX_SPLIT_SIDE / TRAIL_ROWS;
   for (; h->trail_due >= h->trail_all; h->trail_due -= h->trail_all)
-    if (h->trail->left) trail_rows(h->trail);
+    if (h->trail->row < h->trail->end) trail_rows(h->trail);
   if (h->chore) chore_some(h->chore);
 }
 
@@ -148,7 +149,7 @@ OX_INLINE void multiply_strip(const ox_split_mul *m, const char *rows, float *su
     if (two) vt_zero(2);
     if (two) vt_zero(3);
   }
-  h->trail_due = 0;
+  h->trail_due = -(ptrdiff_t)(TRAIL_WAIT * OX_SPLIT_SIDE / TRAIL_ROWS); /* sums take a while to reach memory */
   const char *b = m->b;
   for (size_t i = 0; i < m->steps; i++, b += OX_SPLIT_RECORD) {
     const bool more = i + 1 < m->steps;
@@ -184,7 +185,7 @@ OX_INLINE void multiply_strip(const ox_split_mul *m, const char *rows, float *su
       SPLIT_GROUP(0);
     }
   }
-  while (h->trail->left) trail_rows(h->trail); /* the new sums may overwrite them */
+  while (h->trail->row < h->trail->end) trail_rows(h->trail); /* the new sums may overwrite them */
   vt_store(0, sums, 4 * OX_SPLIT_SIDE);
   vt_store(1, sums + 16, 4 * OX_SPLIT_SIDE);
   if (two) vt_store(2, sums + 16 * OX_SPLIT_SIDE, 4 * OX_SPLIT_SIDE);
@@ -203,7 +204,7 @@ OX_INLINE void multiply_terms(const ox_split_mul *m, const int terms) {
       multiply_strip(m, rows, sums, &h, terms, false);
     if (m->whole) {
       ox_split_trail *t = m->trail;
-      t->col = m->col, t->row = row, t->left = OX_MIN(m->rows - row, (size_t)OX_SPLIT_SIDE), t->sums = sums;
+      t->col = m->col, t->row = row, t->end = OX_MIN(m->rows, row + OX_SPLIT_SIDE), t->sums = sums;
     }
   }
 }
@@ -217,11 +218,16 @@ static void split_multiply(const ox_split_mul *m) {
     multiply_terms(m, 1);
 }
 
+/* |n|: whole rows. Zero times a number that is not finite is NaN. */
 OX_INLINE bool split_all_finite(const float *sums, size_t n) {
-  const vi32 magnitude = vi32_splat(0x7fffffff);
-  vi32 most = vi32_zero();
-  for (size_t i = 0; i < n; i += VF32_LANES) most = vi32_max(most, vi32_and(vf32_bits(vf32_load(sums + i)), magnitude));
-  return !vm32_any(vi32_gt(most, vi32_splat(0x7f7fffff)));
+  vf32 even = vf32_zero(), odd = vf32_zero();
+  for (const float *end = sums + n; sums < end; sums += OX_SPLIT_SIDE)
+    OX_UNROLL for (size_t j = 0; j < OX_SPLIT_SIDE; j += 2 * VF32_LANES) {
+      even = vf32_fma(vf32_load(sums + j), vf32_zero(), even);
+      odd = vf32_fma(vf32_load(sums + j + VF32_LANES), vf32_zero(), odd);
+    }
+  even = vf32_add(even, odd);
+  return vm32_all(vf32_eq(even, even));
 }
 
 #endif
