@@ -5,7 +5,7 @@
  * Rows of A are pixels; k is a pair of blocks of channels and a tap. A tile splits the pixels that it reads once, with
  * padding, into planes by coordinate modulo the strides, so that each tap reads consecutive rows of A at an offset of
  * its own. Outputs are computed for all columns of a plane; those past the last pixel of a row are dropped. Weights
- * stay float: [panel of 32 channels][pair of blocks][tap][32][32]. */
+ * stay float: [panel of 32 channels][pair of blocks][tap][32 of k][32]. */
 #ifndef OX_KERN_BLOCKS_BCONV_SPLIT_H
 #define OX_KERN_BLOCKS_BCONV_SPLIT_H
 
@@ -28,9 +28,11 @@ typedef struct ox_bconv_split_plan {
   int64_t kp;           /* pairs of blocks of channels that are split at a time */
   size_t rows;          /* largest number of rows of A in a tile */
   size_t term_bytes, pair_bytes, image_bytes, sums_bytes;
-  bool ahead; /* with few panels: the next tile's pixels are split while this one's are multiplied */
   double ns;
 } ox_bconv_split_plan;
+
+/* The channel of a pair of blocks that is |k| of 32: so vectors of both blocks are split without permutations. */
+static inline int64_t ox_bconv_split_channel(int64_t k) { return k % 2 * OX_BLOCK + k / 2; }
 
 /* The form's plan with the kernels |v| instead of those of task.isa: for tests. False: a size overflows, or the task is
  * not supported. */

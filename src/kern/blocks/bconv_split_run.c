@@ -57,45 +57,17 @@ static void split_line(const tile *t, int64_t image, int64_t pair, int64_t h, in
                      (size_t)(hi - lo), (ptrdiff_t)s * 16, to + lo * 64, p->term_bytes);
 }
 
-/* The position of the next piece of a tile's images: columns from |at| on of a row. */
-typedef struct cutter {
-  tile t;
-  char *to;        /* the plane */
-  int64_t columns; /* at a time */
-  int64_t pair, i, j, image, row, at;
-} cutter;
-
-static void cut_columns(cutter *c) {
-  const tile *t = &c->t;
+static void split_pairs_of(const tile *t, int64_t p0, int64_t p1, char *to) {
   const plan *p = t->p;
   const ox_conv_geom *g = &p->g;
-  int64_t all = t->w + p->far[2], n = OX_MIN(c->columns, all - c->at);
-  split_line(t, c->image, c->pair, (t->h0 + c->row) * g->stride[1] + p->tap_min[1] + p->phase[1][c->i],
-             (t->w0 + c->at) * g->stride[2] + p->tap_min[2] + p->phase[2][c->j], n,
-             c->to + (c->image * p->plane + c->row * p->pitch + c->at) * 64);
-  if ((c->at += n) < all) return;
-  c->at = 0;
-  if (++c->row < t->h + p->far[1]) return;
-  c->row = 0;
-  if (++c->image < t->n) return;
-  c->image = 0, c->to += (size_t)p->terms * p->term_bytes;
-  if (++c->j < p->n_phases[2]) return;
-  c->j = 0;
-  if (++c->i < p->n_phases[1]) return;
-  c->i = 0, c->pair++;
-}
-
-static void split_pairs_of(const tile *t, int64_t p0, int64_t p1, char *to) {
-  cutter c = {.t = *t, .to = to, .columns = INT64_MAX, .pair = p0};
-  while (c.pair < p1) cut_columns(&c);
-}
-
-static void cut_piece(void *io) { cut_columns(io); }
-
-static size_t pieces_of(const cutter *c) {
-  const plan *p = c->t.p;
-  int64_t rows = p->pairs * p->n_phases[1] * p->n_phases[2] * c->t.n * (c->t.h + p->far[1]);
-  return (size_t)(rows * OX_CEIL_DIV(c->t.w + p->far[2], c->columns));
+  for (int64_t pair = p0; pair < p1; pair++)
+    for (int64_t i = 0; i < p->n_phases[1]; i++)
+      for (int64_t j = 0; j < p->n_phases[2]; j++, to += (size_t)p->terms * p->term_bytes)
+        for (int64_t image = 0; image < t->n; image++)
+          for (int64_t row = 0; row < t->h + p->far[1]; row++)
+            split_line(t, image, pair, (t->h0 + row) * g->stride[1] + p->tap_min[1] + p->phase[1][i],
+                       t->w0 * g->stride[2] + p->tap_min[2] + p->phase[2][j], t->w + p->far[2],
+                       to + (image * p->plane + row * p->pitch) * 64);
 }
 
 /* The plane that tap |i| of an axis reads, and, in *out_far, its offset in rows. */
@@ -132,7 +104,7 @@ static void redo_pixel(const tile *t, size_t row, const float *weights, float *s
         int64_t y = h * g->stride[1] + g->tap[1][i], x = w * g->stride[2] + g->tap[2][j];
         if (y < 0 || x < 0 || y >= g->in[1] || x >= g->in[2]) continue;
         float v = t->a->x[(((t->n0 + image) * p->x_blocks + c / 16) * p->in_pixels + y * g->in[2] + x) * 16 + c % 16];
-        const float *from = weights + ((c / 32 * p->taps + i * g->n_taps[2] + j) * 32 + c % 32) * 32;
+        const float *from = weights + ((c / 32 * p->taps + i * g->n_taps[2] + j) * 32 + c % 16 * 2 + c / 16 % 2) * 32;
         for (int o = 0; o < OX_SPLIT_SIDE; o++) exact[o] += v * from[o];
       }
   for (int o = 0; o < OX_SPLIT_SIDE; o++)
@@ -182,19 +154,10 @@ static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, flo
   t->p->v->finish_pixels(out, true);
 }
 
-/* What a worker's scratch holds, from tile to tile and from call to call. */
-typedef struct images {
-  int64_t tile; /* the tile of pixels whose images are complete; -1: none */
-  int turn;     /* which of two places holds them */
-} images;
-
-enum { PIECE = 8 /* pixels */ };
-
-/* |n| tiles of the same pixels in one sweep. |next_pixels|: those of the tile that this worker is expected to run next;
- * -1: none. */
-static void run_tiles(const plan *p, const ox_conv_args *a, int64_t index, int64_t n, int64_t next_pixels, images *x,
-                      char *scratch) {
-  int64_t first, pixels = index / p->tiles_m, unused;
+/* |n| tiles of the same pixels in one sweep. |*made|: the tile of pixels whose images are complete in the scratch; -1:
+ * none. */
+static void run_tiles(const plan *p, const ox_conv_args *a, int64_t index, int64_t n, int64_t *made, char *scratch) {
+  int64_t first, pixels = index / p->tiles_m;
   tile t = tile_at(p, a, index, &first);
   panel out = {.block = -1};
   t.panel = &out;
@@ -207,26 +170,19 @@ static void run_tiles(const plan *p, const ox_conv_args *a, int64_t index, int64
   if (p->kp < p->pairs) s.panel_sums = OX_CEIL_DIV(p->rows, (size_t)OX_SPLIT_SIDE) * OX_SPLIT_SUMS;
   s.records = scratch, scratch += ox_split_records_bytes((size_t)(p->kp * p->taps));
   s.sums = (float *)scratch, scratch += p->sums_bytes;
-  char *place[2] = {scratch, scratch + (p->ahead ? p->image_bytes : 0)}, *image = place[x->turn];
-  ptrdiff_t *at = (ptrdiff_t *)(place[1] + p->image_bytes);
+  char *image = scratch;
+  ptrdiff_t *at = (ptrdiff_t *)(image + p->image_bytes);
   t.at = at + p->kp * p->taps;
   find_pixels(&t, p->rows + OX_SPLIT_SIDE);
   find_steps(p, p->kp, at);
   s.image = image, s.a_at = at;
-  cutter next = {.columns = PIECE};
-  ox_split_chore chore = {.piece = cut_piece, .io = &next};
-  if (p->ahead && next_pixels >= 0 && next_pixels != pixels) {
-    next.t = tile_at(p, a, next_pixels * p->tiles_m, &unused), next.to = place[!x->turn];
-    chore.left = pieces_of(&next), s.chore = &chore;
-  }
   for (int64_t p0 = 0; p0 < p->pairs; p0 += p->kp) {
     int64_t p1 = OX_MIN(p0 + p->kp, p->pairs);
-    if (x->tile != pixels) split_pairs_of(&t, p0, p1, image);
+    if (*made != pixels) split_pairs_of(&t, p0, p1, image);
     s.k0 = (size_t)(p0 * p->taps), s.k1 = (size_t)(p1 * p->taps);
     ox_split_sweep_run(&s);
   }
-  x->tile = p->kp < p->pairs ? -1 : s.chore ? next_pixels : pixels;
-  x->turn ^= s.chore != NULL;
+  *made = p->kp < p->pairs ? -1 : pixels;
 }
 
 /* Workers run their tiles in order, so the images in a scratch may be used by the next call, too. */
@@ -237,17 +193,12 @@ void ox_bconv_split_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32
     ox_carried_begin(a->shared);
     return;
   }
-  const bool alone = head->task.alone;
-  /* If another worker runs the next tile, the work on its pixels is wasted. */
-  const int64_t last = alone && head->n_tiles[1] > 2 * p->tiles_m ? head->n_tiles[1] : end;
-  int64_t *carried = alone ? ox_carried_of(a->shared, scratch) : NULL;
-  images x = {.tile = -1};
-  if (carried && *carried >= 0) x = (images){*carried / 2, *carried % 2};
+  int64_t nobodys = -1, *made = head->task.alone ? ox_carried_of(a->shared, scratch) : NULL;
+  if (!made) made = &nobodys;
   p->v->begin();
   for (int64_t i = begin, n; i < end; i += n) {
     n = p->kp < p->pairs ? 1 : OX_MIN(end - i, p->tiles_m - i % p->tiles_m); /* kp: there is room for one tile's sums */
-    run_tiles(p, a, i, n, i + n < last ? (i + n) / p->tiles_m : -1, &x, scratch);
+    run_tiles(p, a, i, n, made, scratch);
   }
   p->v->end();
-  if (carried) *carried = x.tile < 0 ? -1 : 2 * x.tile + x.turn;
 }

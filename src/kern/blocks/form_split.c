@@ -14,7 +14,6 @@ enum {
   ROWS = 448,          /* of A in a tile at most; the more rows, the fewer pixels above and below are read twice */
   FEW_ROWS = 256,      /* so many rows make up for splitting the weights in each tile */
   A_BLOCK = 896 << 10, /* bytes of a tile's split pixels, unless FEW_ROWS need more */
-  FEW_PANELS = 4,      /* up to so many, the next tile's pixels are split while this one's are multiplied */
   MOST_PANELS = 8,     /* of a tile whose k is cut: its sums wait in memory */
   IN_CACHE = 1 << 20,  /* bytes of weights that stay in cache */
   LEAST_PIXELS = 16    /* fewer waste most of a tile of the unit */
@@ -51,8 +50,8 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
     for (int64_t pair = 0; pair < pairs && !(stop && ox_stop_asked(stop)); pair++)
       for (int64_t tap = 0; tap < taps; tap++) {
         float *d = dst + ((u * pairs + pair) * taps + tap) * OX_SPLIT_SUMS;
-        for (int64_t c = pair * side; c < (pair + 1) * side; c++)
-          for (int64_t o = u * side; o < (u + 1) * side; o++)
+        for (int64_t k = 0; k < side; k++)
+          for (int64_t c = pair * side + ox_bconv_split_channel(k), o = u * side; o < (u + 1) * side; o++)
             *d++ = c < g->ic && o < g->oc ? ((const ox_f32u *)w)[((o - u0 * side) * g->ic + c) * taps + tap] : 0;
       }
 }
@@ -101,8 +100,7 @@ static int64_t pieces_of(int64_t n, int64_t most) {
 static void cut_pixels(ox_bconv_split_plan *p) {
   const ox_conv_geom *g = &p->g;
   int64_t h = g->out[1], w = g->out[2], row_bytes = p->n_phases[1] * p->n_phases[2] * p->terms * 64;
-  const int64_t halves = p->panels <= FEW_PANELS ? 2 : 1; /* there are two images then */
-  const int64_t most_rows = OX_MIN(OX_MAX(A_BLOCK / row_bytes / p->pairs, FEW_ROWS) / halves, ROWS);
+  const int64_t most_rows = OX_MIN(OX_MAX(A_BLOCK / row_bytes / p->pairs, FEW_ROWS), ROWS);
   p->tile_n = 1, p->tile_h = h, p->tile_w = w;
   p->pitch = w + p->far[2];
   if (w > most_rows) {
@@ -178,11 +176,10 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
   p->kp = OX_CEIL_DIV(p->pairs, OX_CEIL_DIV(p->pairs, p->kp)); /* evenly */
   const size_t records_bytes = ox_split_records_bytes((size_t)(p->kp * p->taps));
   p->image_bytes = (size_t)p->kp * p->pair_bytes;
-  p->ahead = p->kp == p->pairs && p->panels <= FEW_PANELS && records_bytes + 2 * p->image_bytes <= OX_SPLIT_L2;
   cut_channels(p, (int64_t)p->rows);
   size_t strips = OX_CEIL_DIV(p->rows, (size_t)OX_SPLIT_SIDE), panels = (size_t)(p->kp < p->pairs ? p->tile_m : 1);
   p->sums_bytes = strips * panels * OX_SPLIT_SUMS * sizeof(float);
-  head->scratch_bytes = records_bytes + p->sums_bytes + (p->ahead ? 2 : 1) * p->image_bytes +
+  head->scratch_bytes = records_bytes + p->sums_bytes + p->image_bytes +
                         ((size_t)(p->kp * p->taps) + p->rows + OX_SPLIT_SIDE) * sizeof(ptrdiff_t);
   int64_t tiles[] = {p->tiles_n, p->tiles_h, p->tiles_w, p->tiles_m};
   head->n_stages = 2, head->n_tiles[0] = 1, head->shared_bytes = sizeof(ox_carried);

@@ -133,19 +133,12 @@ static void split_block(const ox_split_sweep *t, const block *x, char *to) {
   t->v->split_columns(t->terms, b_at(t, x->col, x->step), t->b_ks, t->b_ns, rows_of(t, x), w, to);
 }
 
-/* The number of groups of four products in a sweep. */
-static size_t groups_of(const ox_split_sweep *t) {
-  size_t records = OX_CEIL_DIV(t->rows, (size_t)OX_SPLIT_SIDE) * OX_CEIL_DIV(t->cols, (size_t)OX_SPLIT_SIDE);
-  return records * (t->k1 - t->k0) * (size_t)(t->terms * (t->terms + 1) / 2);
-}
-
 void ox_split_sweep_run(const ox_split_sweep *t) {
   size_t steps = OX_CEIL_DIV(t->k, (size_t)OX_SPLIT_K);
   char *const b[2] = {t->records, t->records + ox_split_records_bytes(t->k1 - t->k0) / 2};
   block x = block_at(t, 0, t->k0);
   bool split = false;
   ox_split_trail trail = {.finish = t->finish, .io = t};
-  if (t->chore) t->chore->due_step = t->chore->left, t->chore->due_all = groups_of(t);
   for (int turn = 0; x.steps; turn ^= 1) {
     if (!split) split_block(t, &x, b[turn]);
     ox_split_mul m = {.terms = t->terms,
@@ -160,8 +153,7 @@ void ox_split_sweep_run(const ox_split_sweep *t) {
                       .add = x.step > 0,
                       .whole = x.step + x.steps == steps,
                       .col = x.col,
-                      .trail = &trail,
-                      .chore = t->chore};
+                      .trail = &trail};
     block next = block_after(t, &x);
     split = next.steps && is_plain(t, &next);
     if (split) m.ahead = split_later(t, &next, b[!turn]);
@@ -170,7 +162,6 @@ void ox_split_sweep_run(const ox_split_sweep *t) {
   }
   size_t left = trail.end - trail.row;
   if (left) t->finish(t, trail.col, trail.row, left, trail.sums + trail.row % OX_SPLIT_SIDE * OX_SPLIT_SIDE);
-  for (; t->chore && t->chore->left; t->chore->left--) t->chore->piece(t->chore->io);
 }
 
 /* ---- a tile ---- */

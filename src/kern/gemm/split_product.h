@@ -52,14 +52,6 @@ typedef struct ox_split_trail {
   float *sums; /* of the strip's first row */
 } ox_split_trail;
 
-/* Other work to be done during a multiplication, in |left| pieces: one per |due_all| / |due_step| groups of products.
- */
-typedef struct ox_split_chore {
-  void (*piece)(void *io);
-  void *io;
-  size_t left, due, due_step, due_all;
-} ox_split_chore;
-
 /* A multiplication: all rows of A by |steps| records of B. */
 typedef struct ox_split_mul {
   int terms;
@@ -74,7 +66,6 @@ typedef struct ox_split_mul {
   size_t col;      /* column of the panel */
   ox_split_ahead ahead;
   ox_split_trail *trail; /* sums left over from the multiplication before */
-  ox_split_chore *chore; /* or NULL */
 } ox_split_mul;
 
 enum { OX_SPLIT_PIXELS_AHEAD = 16 }; /* prefetch distance */
@@ -102,8 +93,8 @@ typedef struct ox_split_kernels {
   /* Splits |k| rows of |w| <= 32 floats of B into records; element (k, j) at b[k * ks + j * ns]. */
   void (*split_columns)(int terms, const float *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, char *to);
   void (*multiply)(const ox_split_mul *m);
-  /* Splits |n| pixels of two blocks of 16 channels, |step| floats apart, into rows of an image. lanes: the number of
-   * channels of each block, 0 to 16; the others count as zero. */
+  /* Splits |n| pixels of two blocks of 16 channels, |step| floats apart, into rows of an image. k = 2 p and 2 p + 1 are
+   * channel p of both blocks. lanes: the number of channels of each block, 0 to 16; the others count as zero. */
   void (*split_pixels)(int terms, const float *x0, const float *x1, size_t lanes0, size_t lanes1, size_t n,
                        ptrdiff_t step, char *to, size_t term);
   /* Stores pixels. False: it stored none, because a sum is not finite and |any| is not set. */
@@ -141,8 +132,7 @@ struct ox_split_sweep {
   size_t panel_sums;
   /* Stores |n| rows of sums over all of k, from row |row| of the tile in panel |col|; |sweep| is the ox_split_sweep. */
   void (*finish)(const void *sweep, size_t col, size_t row, size_t n, float *sums);
-  const void *io;        /* for |finish| */
-  ox_split_chore *chore; /* or NULL; finished when the sweep ends */
+  const void *io; /* for |finish| */
 };
 /* To be called between begin and end. */
 void ox_split_sweep_run(const ox_split_sweep *s);

@@ -111,14 +111,6 @@ OX_INLINE void touch_next(const float *x0, const float *x1, size_t n, ptrdiff_t 
   }
 }
 
-/* VF32_LANES channels of a pixel, from |c| on, of two blocks that have |lanes0| and |lanes1|. */
-OX_INLINE vf32 load_channels(const float *x0, const float *x1, size_t lanes0, size_t lanes1, size_t c,
-                             const bool whole) {
-  const float *x = c < 16 ? x0 : x1;
-  size_t at = c % 16, lanes = c < 16 ? lanes0 : lanes1;
-  return whole ? vf32_load(x + at) : vf32_load_n(x + at, at < lanes ? vf32_lanes_at(at, lanes) : 0);
-}
-
 OX_INLINE void split_pixels_as(const float *x0, const float *x1, size_t lanes0, size_t lanes1, size_t n, ptrdiff_t step,
                                char *to, size_t term, const int terms, const bool whole) {
   if (whole) touch_next(x0, x1, n, step);
@@ -126,9 +118,9 @@ OX_INLINE void split_pixels_as(const float *x0, const float *x1, size_t lanes0, 
     if (whole) OX_PREFETCH(x0 + 32 * step);
     if (whole) OX_PREFETCH(x1 + 32 * step);
     OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES) {
-      vf32 v0 = load_channels(x0, x1, lanes0, lanes1, 2 * j, whole);
-      vf32 v1 = load_channels(x0, x1, lanes0, lanes1, 2 * j + VF32_LANES, whole);
-      split_pairs(vb_even(v0, v1), vb_odd(v0, v1), to + 4 * j, term, terms);
+      vf32 v0 = whole ? vf32_load(x0 + j) : vf32_load_n(x0 + j, j < lanes0 ? vf32_lanes_at(j, lanes0) : 0);
+      vf32 v1 = whole ? vf32_load(x1 + j) : vf32_load_n(x1 + j, j < lanes1 ? vf32_lanes_at(j, lanes1) : 0);
+      split_pairs(v0, v1, to + 4 * j, term, terms);
     }
   }
 }

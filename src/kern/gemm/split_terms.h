@@ -55,19 +55,19 @@ typedef struct aside {
   size_t due, due_step, due_all;
   ox_split_trail *trail;
   ptrdiff_t trail_due, trail_all; /* progress within a strip */
-  ox_split_chore *chore;
 } aside;
 
 /* |strip|: number of groups of products in a strip. */
 OX_INLINE aside aside_begin(const ox_split_mul *m, size_t strips, size_t strip) {
   const ox_split_ahead *s = &m->ahead;
-  aside h = {.from = s->from,
-             .fetch = s->fetch,
-             .ks = s->ks,
-             .to = s->to,
-             .trail = m->trail,
-             .trail_all = (ptrdiff_t)(strip > 2 * TRAIL_WAIT ? strip - TRAIL_WAIT : strip),
-             .chore = m->chore};
+  aside h = {
+      .from = s->from,
+      .fetch = s->fetch,
+      .ks = s->ks,
+      .to = s->to,
+      .trail = m->trail,
+      .trail_all = (ptrdiff_t)(strip > 2 * TRAIL_WAIT ? strip - TRAIL_WAIT : strip),
+  };
   if (s->from) h.left = s->pairs, h.due_step = h.left, h.due_all = strips * strip;
   return h;
 }
@@ -95,17 +95,12 @@ static OX_NOINLINE void trail_rows(ox_split_trail *t) {
   t->finish(t->io, t->col, row, n, t->sums + row % OX_SPLIT_SIDE * OX_SPLIT_SIDE);
 }
 
-static OX_NOINLINE void chore_some(ox_split_chore *c) {
-  for (c->due += c->due_step; c->due >= c->due_all && c->left; c->due -= c->due_all) c->left--, c->piece(c->io);
-}
-
 /* Does one group's share of the work: about one pair of rows for every group of four products. */
 OX_INLINE void aside_some(aside *h, const int terms) {
   for (h->due += h->due_step; h->due >= h->due_all && h->left; h->due -= h->due_all) split_ahead(h, terms);
   h->trail_due += OX_SPLIT_SIDE / TRAIL_ROWS;
   for (; h->trail_due >= h->trail_all; h->trail_due -= h->trail_all)
     if (h->trail->row < h->trail->end) trail_rows(h->trail);
-  if (h->chore) chore_some(h->chore);
 }
 
 /* ---- products: tiles 0 to 3 hold sums, 4 and 5 A, 6 and 7 B ---- */
