@@ -15,17 +15,17 @@ enum {
   FEW_ROWS = 256,      /* so many rows make up for splitting the weights in each tile */
   A_BLOCK = 896 << 10, /* bytes of a tile's split pixels, unless FEW_ROWS need more */
   MOST_PANELS = 8,     /* of a tile whose k is cut: its sums wait in memory */
-  IN_CACHE = 1 << 20,  /* bytes of weights that stay in cache */
-  LEAST_PIXELS = 16    /* fewer waste most of a tile of the unit */
+  IN_CACHE = 1 << 20   /* bytes of weights that stay in cache */
 };
 /* Times in ns on one core of a Xeon with AMX (docs/products.md). For 16 rows by 32 columns by 32 of k: one product of
- * two terms (ns_product), and writing the sums to Y (ns_finish). For 32 x 32 floats: splitting those of X (ns_split) or
- * of weights, which come from L3 (ns_weights). ns_byte: reading a byte from memory. Fitted to the layers of four
- * networks (bench/conv_bench.c) on Granite Rapids: a tenth off on average. */
-static const double ns_product = 12.2, ns_finish = 132, ns_split = 300, ns_weights = 220, ns_byte = 1 / 12.0;
+ * two terms (ns_product), and writing the sums to Y (ns_finish; ns_act: more if the activation is no clamp). For 32 x
+ * 32 floats: splitting those of X (ns_split) or of weights (ns_weights). ns_byte: reading a byte from memory. */
+static const double ns_product = 80 / 6.0, ns_finish = 60, ns_act = 200, ns_split = 390, ns_weights = 190,
+                    ns_byte = 1 / 12.0;
 static const double ns_tile_min = 25e3, ns_tile_max = 200e3;
-static const double fma_macs_per_ns = 82; /* the rate of the other forms on that Xeon */
-static const double margin = 1.15;
+static const double fma_macs_per_ns = 74; /* the rate of the other forms on that Xeon */
+static const double margin = 11 / 10.0, ns_begin = 15e3;
+enum { FEW_PIXELS = 16 };
 
 static int64_t pairs_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->ic, 2 * OX_BLOCK); }
 static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_SPLIT_SIDE); }
@@ -79,21 +79,22 @@ static bool find_phases(ox_bconv_split_plan *p) {
   return g->in[0] == 1 && g->out[0] == 1 && g->n_taps[0] == 1 && p->tap_min[0] == 0;
 }
 
+/* The size of a piece, at most |most|, when |n| is cut evenly. If so many |others| are an odd number, an even number of
+ * pieces, where they are few: two threads have as much to do then. */
+static int64_t cut(int64_t n, int64_t most, int64_t others) {
+  int64_t pieces = OX_CEIL_DIV(n, most);
+  if (others % 2 && pieces % 2 && pieces > 1 && others * pieces < TILES / 2) pieces++;
+  return OX_CEIL_DIV(n, pieces);
+}
+
 /* Whether all pixels, which could be one tile, are cut in two: for a second thread it costs less to split the weights
  * again than the pixels. */
 static bool halves_pixels(const ox_bconv_split_plan *p) {
   const ox_conv_geom *g = &p->g;
   if (p->tile_n < g->batch || p->tile_h < g->out[1] || p->tile_w < g->out[2]) return false;
-  double rows = (double)(p->tile_n * (p->tile_h + p->far[1]) * p->pitch),
-         phases = (double)(p->n_phases[1] * p->n_phases[2]);
-  return rows >= 2 * OX_SPLIT_SIDE && (double)(p->panels * p->taps) * ns_weights < rows / 32 * phases * ns_split;
-}
-
-/* The number of pieces of at most |most| that |n| is cut into: one or an even number, so that two threads end together.
- */
-static int64_t pieces_of(int64_t n, int64_t most) {
-  int64_t pieces = OX_CEIL_DIV(n, most);
-  return pieces > 1 ? OX_MIN(OX_ROUND_UP(pieces, 2), n) : pieces;
+  double rows = (double)(p->tile_n * (p->tile_h + p->far[1]) * p->pitch);
+  double splits = rows / 32 * (double)(p->n_phases[1] * p->n_phases[2]);
+  return rows >= 2 * OX_SPLIT_SIDE && (double)(p->panels * p->taps) * ns_weights < splits * ns_split;
 }
 
 /* The images, rows and columns of a tile. */
@@ -105,11 +106,11 @@ static void cut_pixels(ox_bconv_split_plan *p) {
   p->pitch = w + p->far[2];
   if (w > most_rows) {
     p->tile_h = 1;
-    p->tile_w = OX_ROUND_UP(OX_CEIL_DIV(w, pieces_of(w, most_rows)), 16);
+    p->tile_w = cut(w, most_rows, g->batch * h);
     p->pitch = p->tile_w + p->far[2];
   } else if ((h - 1) * p->pitch + w > most_rows) {
     int64_t most = OX_MAX(most_rows / p->pitch, 1);
-    p->tile_h = OX_CEIL_DIV(h, pieces_of(h, most));
+    p->tile_h = cut(h, most, g->batch);
   } else {
     int64_t most = OX_MAX(most_rows / ((h + p->far[1]) * p->pitch), 1);
     p->tile_n = OX_CEIL_DIV(g->batch, OX_CEIL_DIV(g->batch, most));
@@ -131,7 +132,9 @@ static void cut_pixels(ox_bconv_split_plan *p) {
 static void cut_channels(ox_bconv_split_plan *p, int64_t rows) {
   int64_t tiles = p->tiles_n * p->tiles_h * p->tiles_w, phases = p->n_phases[1] * p->n_phases[2];
   double steps = (double)(p->pairs * p->taps), products = p->terms * (p->terms + 1) / 2;
-  double panel_ns = (double)OX_CEIL_DIV(rows, 16) * (steps * products * ns_product + ns_finish) + steps * ns_weights;
+  float lo, hi;
+  const double finish = ns_finish + (ox_bconv_clamp(&p->head.task.act, &lo, &hi) ? ns_act : 0);
+  double panel_ns = (double)OX_CEIL_DIV(rows, 16) * (steps * products * ns_product + finish) + steps * ns_weights;
   double split = (double)(p->tile_n * p->plane * phases * p->pairs) / 32 * ns_split;
   double total = (double)(tiles * p->panels) * panel_ns;
   double target = OX_MAX(OX_MIN(OX_MAX(total / TILES, ns_tile_min), ns_tile_max), 8 * split);
@@ -139,10 +142,8 @@ static void cut_channels(ox_bconv_split_plan *p, int64_t rows) {
   double want = target / panel_ns;
   p->tile_m = want < 1 ? 1 : want < (double)p->panels ? (int64_t)want : p->panels;
   p->tile_m = OX_MIN(p->tile_m, most);
+  p->tile_m = cut(p->panels, p->tile_m, tiles);
   p->tiles_m = OX_CEIL_DIV(p->panels, p->tile_m);
-  if (tiles * p->tiles_m % 2 && total > 2 * ns_tile_min)
-    p->tiles_m = OX_MIN(p->tiles_m + 1, p->panels); /* two threads */
-  p->tile_m = OX_CEIL_DIV(p->panels, p->tiles_m), p->tiles_m = OX_CEIL_DIV(p->panels, p->tile_m);
   double bytes = (double)(p->panels * p->pairs * p->taps) * OX_SPLIT_SUMS * 4;
   double memory = bytes > IN_CACHE ? bytes * ns_byte : 0;
   p->ns = OX_MAX(total, memory) + split * (double)(tiles * OX_MIN(p->tiles_m, 2)); /* by each of two threads */
@@ -188,13 +189,13 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
 
 static bool plan(ox_bconv_plan *head) { return ox_bconv_split_plan_on(head, ox_split_select(head->task.isa)); }
 
-/* The other forms' estimates are for a faster machine, so this one is scaled to be comparable. It must be a seventh below
+/* The other forms' estimates are for a faster machine, so this one is scaled to be comparable. It must be a tenth below
  * theirs to win: on a core that a virtual machine shares with others, the matrix unit falls to a third of its rate,
- * vectors only to two thirds. */
+ * vectors only to two thirds. ns_begin: vectors are slower for a while after the unit was used. */
 static double cost_ns(const ox_bconv_task *t) {
   ox_bconv_split_plan p = {.head.task = *t};
-  if (!ox_split_select(t->isa) || !plan(&p.head) || t->g.batch * p.pixels < LEAST_PIXELS) return INFINITY;
-  return margin * p.ns * fma_macs_per_ns / ox_bconv_select(t->isa)->macs_per_ns + 1000;
+  if (!ox_split_select(t->isa) || !plan(&p.head) || t->g.batch * p.pixels < FEW_PIXELS) return INFINITY;
+  return margin * p.ns * fma_macs_per_ns / ox_bconv_select(t->isa)->macs_per_ns + ns_begin;
 }
 
 extern const ox_bconv_form ox_bconv_form_split;

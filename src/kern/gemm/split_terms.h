@@ -44,7 +44,7 @@ OX_INLINE void split_pair_of_rows(const float *row, ptrdiff_t ks, char *to, cons
 
 enum { PAIRS = 16 };
 enum { TRAIL_ROWS = 8, TRAIL_WAIT = 2 }; /* rows stored at a time; groups of products before the first ones */
-enum { FAR = 2, FAR_AT_ONCE = 8 }; /* records of B: prefetch distance; those that are touched at a time */
+enum { FAR = 2, FAR_AT_ONCE = 8 };       /* records of B: prefetch distance; those that are touched at a time */
 
 typedef struct aside {
   const float *from;
