@@ -259,6 +259,28 @@ static void test_far_apart(void **state) {
   assert_false(ox_qconv_plan_init(&p, &wide, OX_VNNI, false, true, true));
 }
 
+#if OX_BUILD_AMX_INT8
+/* A matrix unit gets layers of many channels and many outputs, depthwise ones never. */
+static void test_matrix_unit(void **state) {
+  (void)state;
+  static const int64_t at[3] = {0, 1, 2};
+  static const struct {
+    int64_t groups, ic, oc, taps;
+    bool direct;
+  } rows[] = {{1, 3, 32, 3, true},   {1, 16, 96, 1, true},     {1, 144, 24, 1, true},
+              {1, 64, 384, 1, true}, {1, 128, 512, 1, false},  {1, 512, 128, 1, false},
+              {1, 64, 64, 3, false}, {1, 1024, 256, 1, false}, {64, 1, 1, 3, true}};
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    int64_t t = rows[i].taps;
+    ox_conv_geom g = {1,         rows[i].groups, rows[i].ic,  rows[i].oc, {1, 30, 30}, {1, 31 - t, 31 - t},
+                      {1, 1, 1}, {1, t, t},      {at, at, at}};
+    ox_qconv_plan p;
+    if (ox_qconv_plan_init(&p, &g, OX_VNNI | ox_isa_implied(OX_AMX_INT8), false, true, false) != rows[i].direct)
+      fail_msg("%d to %d channels: direct is not %d", (int)rows[i].ic, (int)rows[i].oc, rows[i].direct);
+  }
+}
+#endif
+
 /* Each instruction set that was built gets its own. */
 static void test_choice(void **state) {
   (void)state;
@@ -288,14 +310,19 @@ static void test_choice(void **state) {
 }
 
 int main(void) {
-  size_t n, k = 1;
+  size_t n, k = 0;
   const ox_qconv_variant *const *v = ox_qconv_variants(&n);
-  struct CMUnitTest tests[64] = {cmocka_unit_test(test_far_apart), cmocka_unit_test(test_choice)};
-  assert_true(3 * n + 1 < OX_COUNT(tests));
+  struct CMUnitTest tests[64];
+  assert_true(3 * n + 3 < OX_COUNT(tests));
+  tests[k++] = (struct CMUnitTest)cmocka_unit_test(test_far_apart);
+  tests[k++] = (struct CMUnitTest)cmocka_unit_test(test_choice);
+#if OX_BUILD_AMX_INT8
+  tests[k++] = (struct CMUnitTest)cmocka_unit_test(test_matrix_unit);
+#endif
   for (size_t i = 0; i < n; i++) {
-    tests[++k] = (struct CMUnitTest){v[i]->name, check_variant, NULL, NULL, (void *)(uintptr_t)v[i]};
-    tests[++k] = (struct CMUnitTest){v[i]->name, check_edges, NULL, NULL, (void *)(uintptr_t)v[i]};
-    tests[++k] = (struct CMUnitTest){v[i]->name, check_finish, NULL, NULL, (void *)(uintptr_t)v[i]};
+    tests[k++] = (struct CMUnitTest){v[i]->name, check_variant, NULL, NULL, (void *)(uintptr_t)v[i]};
+    tests[k++] = (struct CMUnitTest){v[i]->name, check_edges, NULL, NULL, (void *)(uintptr_t)v[i]};
+    tests[k++] = (struct CMUnitTest){v[i]->name, check_finish, NULL, NULL, (void *)(uintptr_t)v[i]};
   }
-  return _cmocka_run_group_tests("qconv", tests, k + 1, NULL, NULL);
+  return _cmocka_run_group_tests("qconv", tests, k, NULL, NULL);
 }

@@ -23,6 +23,10 @@ enum {
   TWICE = 1 << 11
 };
 
+/* In ps, fitted to the layers of two networks on one core of a Xeon with AMX: a multiply-add here and on the matrix
+ * unit behind im2col; what a sum costs more there; a byte of a row of im2col, and of a row that is only copied. */
+enum { MAC = 3, UNIT_MAC = 1, UNIT_SUM = 150, UNIT_GATHER = 70, UNIT_COPY = 50 };
+
 OX_VARIANTS_SELECT_OF(OX_EACH_ISA_I8, ox_qconv_variant, ox_qconv__, ox_qconv_select)
 OX_VARIANTS_LIST_OF(OX_EACH_ISA_I8, ox_qconv_variant, ox_qconv__, ox_qconv_variants)
 
@@ -64,6 +68,17 @@ static bool plan_image(ox_qconv_plan *p) {
   p->image_rows = (int64_t)rows;
   p->rows_per_tile = OX_MAX(COPY_BYTES / (int64_t)OX_MAX(p->row_bytes, 1), 1);
   return true;
+}
+
+/* Would im2col and a product on the matrix unit take longer? With few channels or outputs, storing and copying does. */
+static bool beats_unit(const ox_qconv_plan *p, int64_t taps) {
+  const ox_conv_geom *g = &p->g;
+  int64_t k = g->ic * taps;
+  double here = (double)OX_ROUND_UP(g->oc, 16) * (double)OX_ROUND_UP(k, 4) * MAC;
+  double unit = (double)OX_ROUND_UP(g->oc, 32) * (double)OX_ROUND_UP(k, 64) * UNIT_MAC + (double)g->oc * UNIT_SUM;
+  bool copies = taps == 1 && g->stride[0] == 1 && g->stride[1] == 1 && g->stride[2] == 1;
+  unit += (double)k * (copies ? UNIT_COPY : UNIT_GATHER);
+  return here * (p->twice ? 2 : 1) < unit;
 }
 
 static bool flat(const ox_qconv_plan *p) {
@@ -111,7 +126,7 @@ bool ox_qconv_plan_init(ox_qconv_plan *p, const ox_conv_geom *g, ox_isa have, bo
   p->channels = g->groups * g->ic, p->out_channels = g->groups * g->oc;
   int64_t taps = ox_conv_taps(g), pixels = g->batch * g->out[0] * g->out[1] * g->out[2];
   if (!pixels || !p->channels || !p->out_channels || !taps) return false;
-  if (!p->depthwise && ox_gemm_i8_select(have)->begin) return false; /* with a matrix unit, im2col is faster */
+  if (!p->depthwise && ox_gemm_i8_select(have)->begin && !beats_unit(p, taps)) return false;
   if (!p->depthwise && twice && g->ic * g->oc >= (taps == 1 ? TWICE_1 : TWICE)) return false;
   bool inside = plan_extents(p);
   int64_t bytes = taps_per_segment(g) * g->ic;
