@@ -388,7 +388,7 @@ static bool same_bits(const ox_value *there, const ox_value *want) {
 /* Runs the session that all share and one of its own, from and to the memory that all share. */
 static void *client_main(void *arg) {
   client *c = arg;
-  opened own = *c->o;
+  opened own = {.on = c->o->on, .env = c->o->env, .s = c->o->s, .memory = c->o->memory}; /* without what others count */
   const ox_run_opts ro = {.struct_size = sizeof ro, .output_memories = &c->o->memory};
   for (int turn = 0; turn < TURNS && !c->failed; turn++) {
     ox_value *x = value_copy(c->o->memory, c->in->value[0]), *y[2] = {NULL};
