@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "ort/ort_parse.h"
 #include "ort/ort_status.h"
 
 static const char mode_key[] = "ep.enable_weightless_mode";
@@ -30,7 +30,8 @@ static int mode_of(const OrtKeyValuePairs *config) {
 
 static bool old_is_on(const OrtKeyValuePairs *config) {
   const char *value = ort_pairs_get(config, old_key);
-  return value != NULL && (strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0);
+  bool on = false;
+  return value != NULL && ort_parse_bool(value, &on) && on;
 }
 
 OrtStatus *ort_weightless_check(const OrtKeyValuePairs *config) {

@@ -3,11 +3,10 @@
  * engine does anyway or has no use for; any other key is taken, too, and said to be unknown. */
 #include "ort/session/ort_config_keys.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "ort/ort_parse.h"
 #include "ort/ort_status.h"
 
 /* Sorted. Entries that are setters are not kept (ort_session_config.c). */
@@ -126,10 +125,8 @@ static bool is_word(const char *words, const char *value) {
 }
 
 static bool is_number(const char *value, long long least, long long most, long long step) {
-  char *end;
-  errno = 0;
-  long long v = strtoll(value, &end, 10);
-  return end != value && *end == '\0' && errno == 0 && v >= least && v <= most && v % step == 0;
+  long long v;
+  return ort_parse_int(value, least, most, &v) && v % step == 0;
 }
 
 OrtStatus *ort_config_check(const OrtKeyValuePairs *config) {

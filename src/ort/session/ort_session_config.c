@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ort/session/ort_session_config.c - configuration entries: kept as texts under any key; some set what setters set,
  * too. */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
+#include "ort/ort_parse.h"
 #include "ort/session/ort_session_options.h"
 
 #define ALIVE(options) ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS)
@@ -35,21 +35,14 @@ static OrtStatus *refuse(const char *key, const char *value, const char *wanted)
 }
 
 static OrtStatus *read_int(const char *key, const char *value, int *out) {
-  char *end;
-  errno = 0;
-  long v = strtol(value, &end, 10);
-  if (end == value || *end != '\0' || errno != 0 || v < INT_MIN || v > INT_MAX)
-    return refuse(key, value, "a whole number");
+  long long v;
+  if (!ort_parse_int(value, INT_MIN, INT_MAX, &v)) return refuse(key, value, "a whole number");
   *out = (int)v;
   return NULL;
 }
 
 static OrtStatus *read_bool(const char *key, const char *value, bool *out) {
-  bool yes = strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0;
-  bool no = strcmp(value, "0") == 0 || strcasecmp(value, "false") == 0;
-  if (!yes && !no) return refuse(key, value, "0, 1, false or true");
-  *out = yes;
-  return NULL;
+  return ort_parse_bool(value, out) ? NULL : refuse(key, value, "0, 1, false or true");
 }
 
 #define INT(name, field)                                                             \

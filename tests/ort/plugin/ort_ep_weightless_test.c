@@ -51,6 +51,11 @@ static const weightless_case cases[] = {
     {NULL, "1", NULL, NULL, 29, 0, ORT_EP_FAIL, "- 1"},
     {NULL, "1", NULL, NULL, 29, 1, ORT_OK, "- 1"},
     {NULL, "true", NULL, NULL, 32, 0, ORT_EP_FAIL, "- true"},
+    {NULL, "True", NULL, NULL, 32, 0, ORT_EP_FAIL, "- True"},
+    {NULL, "0", NULL, NULL, 32, 0, ORT_OK, "- 0"},
+    {NULL, "false", NULL, NULL, 32, 0, ORT_OK, "- false"},
+    {NULL, "", NULL, NULL, 32, 0, ORT_OK, "- "},
+    {NULL, "10", NULL, NULL, 32, 0, ORT_OK, "- 10"},
 };
 
 static OrtEnv *begin_with(const weightless_case *c) {
