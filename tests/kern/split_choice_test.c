@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/split_choice_test.c - which convolutions go to a matrix unit: layers of known networks, by the times that they
- * took on one core of a Granite Rapids, on the unit and on vectors, in microseconds. Layers that it wins by
- * three tenths must go to the unit, those that it wins by less than a tenth must not. */
+ * took on one core of a Granite Rapids, on the unit and on vectors, in microseconds. Layers that it wins by a quarter
+ * and 30 us must go to the unit, those that it wins by less than a tenth must not. */
 #include "support/check.h"
 
 #include <string.h>
@@ -16,13 +16,14 @@ typedef struct row {
 
 static const row rows[] = {
     {1, 240, 10, 8, 2},         {1, 20, 480, 8, 3},         {1, 1152, 48, 38, 11},       {49, 160, 960, 90, 92},
-    {49, 672, 192, 86, 85},     {49, 1280, 320, 250, 248},  {196, 512, 1024, 685, 1199}, {196, 1024, 512, 781, 1225},
-    {196, 256, 1024, 360, 598}, {196, 1024, 256, 395, 639}, {196, 384, 64, 71, 64},      {196, 64, 384, 45, 62},
+    {49, 672, 192, 75, 73},     {49, 320, 1280, 228, 236},  {196, 512, 1024, 685, 1199}, {196, 1024, 512, 781, 1225},
+    {196, 256, 1024, 360, 598}, {196, 1024, 256, 395, 639}, {196, 384, 64, 50, 53},      {196, 64, 384, 40, 54},
+    {196, 112, 672, 112, 154},  {196, 384, 96, 65, 78},     {3136, 64, 256, 378, 600},   {49, 512, 2048, 553, 614},
     {196, 240, 80, 58, 52},     {196, 480, 80, 110, 103},   {400, 512, 256, 403, 629},   {400, 64, 64, 25, 22},
     {784, 32, 192, 55, 69},     {784, 256, 512, 670, 1244}, {784, 512, 256, 787, 1299},  {784, 512, 128, 492, 649},
     {784, 128, 512, 403, 632},  {1600, 64, 64, 79, 89},     {1600, 384, 128, 652, 957},  {1600, 256, 128, 437, 634},
-    {3136, 64, 64, 143, 166},   {3136, 96, 24, 141, 125},   {3136, 256, 128, 850, 1249}, {6400, 64, 64, 292, 336},
-    {6400, 128, 64, 548, 638},
+    {3136, 64, 64, 117, 143},   {3136, 96, 24, 141, 125},   {3136, 256, 128, 850, 1249}, {6400, 64, 64, 350, 380},
+    {6400, 128, 64, 600, 672},
 };
 
 /* Layers by their names in networks: what other forms do in fewer products, and what is too small, is not the unit's.
@@ -44,7 +45,6 @@ static const struct {
     {"resnet50, Winograd's", 1, {14, 14}, 256, 256, 3, 1, false},
     {"resnet50, Winograd's of stride 2", 1, {28, 28}, 256, 256, 3, 2, true},
     {"resnet50, few inputs", 1, {56, 56}, 64, 256, 1, 1, true},
-    {"resnet50, few pixels", 1, {7, 7}, 2048, 512, 1, 1, true},
     {"resnet50, reduce", 1, {14, 14}, 1024, 256, 1, 1, true},
     {"resnet50, expand", 1, {14, 14}, 256, 1024, 1, 1, true},
     {"resnet50, shortcut", 1, {28, 28}, 512, 1024, 1, 2, true},
@@ -68,6 +68,8 @@ static bool chosen(int64_t batch, const int64_t in[2], int64_t ic, int64_t oc, i
   return strcmp(ox_bconv_choose(&t)->name, "amx") == 0;
 }
 
+enum { LEAST_US = 30 }; /* vectors are slower for a while once the unit was used */
+
 static void test_the_faster_one_is_chosen(void **state) {
   (void)state;
   if (!ox_split_select(OX_AMX_BF16)) skip();
@@ -75,7 +77,7 @@ static void test_the_faster_one_is_chosen(void **state) {
     const row *r = &rows[i];
     double ratio = r->unit / r->vectors;
     bool unit = chosen(1, (int64_t[]){1, r->pixels}, r->ic, r->oc, 1, 1);
-    if (unit ? ratio > 9.0 / 10 : ratio < 7.0 / 10)
+    if (unit ? ratio > 10.0 / 11 : ratio < 3.0 / 4 && r->vectors - r->unit > LEAST_US)
       fail_msg("%d pixels, %d -> %d channels: the unit %d, which takes %.0f us, others %.0f", (int)r->pixels,
                (int)r->ic, (int)r->oc, unit, r->unit, r->vectors);
   }

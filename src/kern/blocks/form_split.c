@@ -24,7 +24,7 @@ static const double ns_product = 80 / 6.0, ns_finish = 60, ns_act = 200, ns_spli
                     ns_byte = 1 / 12.0;
 static const double ns_tile_min = 25e3, ns_tile_max = 200e3;
 static const double fma_macs_per_ns = 74; /* the rate of the other forms on that Xeon */
-static const double margin = 11 / 10.0, ns_begin = 15e3;
+static const double margin = 11 / 10.0, ns_begin = 20e3;
 enum { FEW_PIXELS = 16 };
 
 static int64_t pairs_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->ic, 2 * OX_BLOCK); }
