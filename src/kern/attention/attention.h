@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "base/macros.h"
 #include "onyx/ep.h"
 
 /* A matrix per (batch, head): element (b, h, s, i) is p[b * batch + h * head + s * row + i]. */
@@ -67,11 +68,21 @@ int64_t ox_attn_tiles(const ox_attn *a, const ox_attn_variant *v);
 size_t ox_attn_scratch(const ox_attn *a, const ox_attn_variant *v);
 
 /* ---- for the variants ---- */
-/* Up to FEW rows are processed one by one; else a tile has GROUPS groups of rows. A block has KEYS keys. */
-enum { OX_ATTN_FEW = 8, OX_ATTN_GROUPS = 2, OX_ATTN_KEYS = 128 };
+/* Up to FEW rows are processed one by one; else a tile has up to GROUPS groups of rows. A block has KEYS keys. */
+enum { OX_ATTN_FEW = 8, OX_ATTN_GROUPS = 8, OX_ATTN_KEYS = 128 };
 static inline bool ox_attn_is_few(const ox_attn *a) { return a->heads / a->kv_heads * a->q_len <= OX_ATTN_FEW; }
+/* The groups of a tile share each block of k and v, which long sequences bring from beyond L2: as many as leave enough
+ * tiles for all threads and their q and sums in L2. */
+static inline int64_t ox_attn_groups(const ox_attn *a, int lanes) {
+  enum { LEAST = 2, TILES = 32, BYTES = 256 << 10 };
+  int64_t heads = a->batch * a->kv_heads, of_head = OX_CEIL_DIV(a->heads / a->kv_heads * a->q_len, (int64_t)lanes);
+  int64_t bytes = lanes * (a->d + a->dv + 32) * (int64_t)sizeof(float);
+  int64_t most = OX_MIN(OX_MIN(heads * of_head / TILES, BYTES / bytes), OX_ATTN_GROUPS);
+  if (most <= LEAST || of_head <= LEAST) return LEAST;
+  return OX_MAX(OX_CEIL_DIV(of_head, OX_CEIL_DIV(of_head, most)), LEAST); /* evenly */
+}
 static inline int64_t ox_attn_tile_rows(const ox_attn *a, int lanes) {
-  return ox_attn_is_few(a) ? a->heads / a->kv_heads * a->q_len : (int64_t)lanes * OX_ATTN_GROUPS;
+  return ox_attn_is_few(a) ? a->heads / a->kv_heads * a->q_len : lanes * ox_attn_groups(a, lanes);
 }
 /* Blocks of k or v are copied if they must be converted to float. */
 static inline bool ox_attn_copies(const ox_attn_mat *m) { return m->dtype != OX_F32; }

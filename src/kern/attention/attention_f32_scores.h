@@ -16,7 +16,7 @@ static float *attn_take(char **p, size_t floats) {
 
 static attn_mem attn_split(const ox_attn *a, void *scratch) {
   char *p = (char *)OX_ROUND_UP((uintptr_t)scratch, OX_ALIGN_BYTES);
-  size_t lanes = OX_MAX((size_t)NL, (size_t)OX_ATTN_FEW), rows = lanes * OX_ATTN_GROUPS;
+  size_t lanes = OX_MAX((size_t)NL, (size_t)OX_ATTN_FEW), rows = lanes * (size_t)ox_attn_groups(a, NL);
   size_t keys = (size_t)ox_attn_block_keys(a) + 16, d = (size_t)a->d + 16, dv = (size_t)a->dv + 16;
   attn_mem m = {0};
   m.q = attn_take(&p, rows * d), m.o = attn_take(&p, rows * dv), m.s = attn_take(&p, lanes * keys);

@@ -30,7 +30,7 @@ int64_t ox_attn_tiles(const ox_attn *a, const ox_attn_variant *v) {
 
 size_t ox_attn_scratch(const ox_attn *a, const ox_attn_variant *v) {
   if (v == &f64_variant) return (size_t)OX_MAX(a->kv_len, 1) * sizeof(double);
-  size_t lanes = (size_t)OX_MAX(v->lanes, OX_ATTN_FEW), rows = lanes * OX_ATTN_GROUPS;
+  size_t lanes = (size_t)OX_MAX(v->lanes, OX_ATTN_FEW), rows = lanes * (size_t)ox_attn_groups(a, v->lanes);
   size_t keys = (size_t)ox_attn_block_keys(a) + 16, d = (size_t)a->d + 16, dv = (size_t)a->dv + 16;
   size_t floats = rows * (d + dv + 2) + 2 * lanes * keys + d + dv + keys; /* q, sums; scores, bias; a row */
   floats += keys * ((ox_attn_copies(&a->k) ? d : 0) + (ox_attn_copies(&a->v) ? dv : 0));
