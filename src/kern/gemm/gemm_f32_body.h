@@ -65,7 +65,7 @@ OX_INLINE void fetch_next(const char *p, const int m, const size_t bytes, bool s
  * of an FMA, so k is split into |ku| interleaved sums. Three rows share a pointer, since p, p + rs and p + 2 rs are all
  * addressing modes. |nv|: the vectors of a row of C that are computed. */
 OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku, const int nv) {
-  const bool common = sizeof(GEMM_B_T) == 4 && nv == NV && is_common(t);
+  const bool common = sizeof(GEMM_B_T) == 4 && nv == NV && is_common(t), pairs = GEMM_MR <= 6 && m > GEMM_MR / 2;
   const ptrdiff_t rs = t->a_rs, ks = t->a_ks;
   const size_t b_ks = t->b_ks;
   const float *a[(GEMM_MR + 2) / 3];
@@ -77,15 +77,22 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku, const int 
       acc[u][i][j] = vf32_zero();
   if (common) fetch_common(t, m);
   size_t k = t->k;
-  for (; k >= (size_t)ku; k -= (size_t)ku) {
-    OX_UNROLL for (int u = 0; u < ku; u++) {
-      fetch_next(fetch, m, NR * sizeof *b, t->streams);
-      fetch += t->fetch_step;
+  /* Two steps of k at a time for strips of up to six rows, which have few FMAs to hide a prefetch behind: one for both,
+   * unless each needs a line of its own. */
+  const int steps = pairs ? 2 : ku;
+  const bool each = !pairs || t->fetch_step > 32;
+  const size_t fetch_step = each ? t->fetch_step : 2 * t->fetch_step;
+  for (; k >= (size_t)steps; k -= (size_t)steps) {
+    OX_UNROLL for (int u = 0; u < steps; u++) {
+      if (u == 0 || each) {
+        fetch_next(fetch, m, NR * sizeof *b, t->streams);
+        fetch += fetch_step;
+      }
       vf32 bv[NV];
       OX_UNROLL for (int j = 0; j < nv; j++) bv[j] = GEMM_B_LOAD(b + j * L);
       OX_UNROLL for (int i = 0; i < m; i++) {
         vf32 ai = vf32_splat(a[i / 3][i % 3 * rs]);
-        OX_UNROLL for (int j = 0; j < nv; j++) acc[u][i][j] = vf32_fma(ai, bv[j], acc[u][i][j]);
+        OX_UNROLL for (int j = 0; j < nv; j++) acc[u % ku][i][j] = vf32_fma(ai, bv[j], acc[u % ku][i][j]);
       }
       OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] += ks;
       b += b_ks;

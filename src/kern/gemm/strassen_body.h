@@ -77,14 +77,35 @@ OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
 #endif
 }
 
-/* |m| and |sign| are constants after inlining; |sign|: of the second block of B, which is added as the panel is read.
- */
+/* How far a strip is along k. */
+typedef struct along_k {
+  const float *a, *b[2];
+  float *sum; /* where the sums of rows of B go */
+  size_t b_ks;
+} along_k;
+
+/* One step of k. |m| and |sign| are constants after inlining; |sign|: of the second block of B, which is added as the
+ * panel is read. */
+OX_INLINE void multiply_k(along_k *at, const int m, const int sign, vf32 (*acc)[NV]) {
+  vf32 bv[NV];
+  load_b(at->b, sign, bv);
+  if (STRASSEN_KEEPS && sign) {
+    OX_UNROLL for (int j = 0; j < NV; j++) vf32_store(at->sum + j * L, bv[j]);
+    at->sum += NR;
+  }
+  OX_UNROLL for (int i = 0; i < m; i++) multiply_row(at->a + i * A_RS, bv, acc[i]);
+  at->a++, at->b[0] += at->b_ks;
+  if (sign) at->b[1] += at->b_ks;
+}
+
+/* Short strips prefetch in every other step only: they have few FMAs to hide an instruction behind. */
+enum { PAIRS = MR <= 6 };
+
 OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int sign) {
-  const size_t b_ks = t->b_ks;
-  const float *a = t->a, *b[2] = {t->b[0], t->b[1]};
-  float *sum = t->b_sum;
-  const char *fetch = t->fetch, *next = (const char *)(a + m * A_RS); /* the next strip of A follows */
-  vf32 acc[MR][NV], bv[NV];
+  along_k at = {t->a, {t->b[0], t->b[1]}, t->b_sum, t->b_ks};
+  const char *fetch = t->fetch, *next = (const char *)(at.a + m * A_RS); /* the next strip of A follows */
+  const size_t fetch_step = t->fetch_step << PAIRS, next_step = (MR * sizeof(float)) << PAIRS;
+  vf32 acc[MR][NV];
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_zero();
   /* Rows of the destination are prefetched one at a time: all at once, they would delay the loads of B. */
   const char *soon = t->end ? (const char *)t->end->c : (const char *)t->c[0];
@@ -94,18 +115,13 @@ OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int 
     for (int j = 0; j < NR; j += 16) OX_PREFETCH_WRITE(soon + j * 4);
     if (r == pieces - 1) piece = k;
     k -= piece;
-    for (size_t n = piece; n > 0; n--) {
+    for (size_t n = piece >> PAIRS; n > 0; n--) {
       OX_PREFETCH(fetch), OX_PREFETCH(next);
-      fetch += t->fetch_step, next += MR * sizeof(float);
-      load_b(b, sign, bv);
-      if (STRASSEN_KEEPS && sign) {
-        OX_UNROLL for (int j = 0; j < NV; j++) vf32_store(sum + j * L, bv[j]);
-        sum += NR;
-      }
-      OX_UNROLL for (int i = 0; i < m; i++) multiply_row(a + i * A_RS, bv, acc[i]);
-      a++, b[0] += b_ks;
-      if (sign) b[1] += b_ks;
+      fetch += fetch_step, next += next_step;
+      multiply_k(&at, m, sign, acc);
+      if (PAIRS) multiply_k(&at, m, sign, acc);
     }
+    if (PAIRS && piece % 2) multiply_k(&at, m, sign, acc);
   }
   if (t->c[1]) add_to(t->c[1], t->c_sign[1], t->c_first, acc, m);
   add_to(t->c[0], t->c_sign[0], t->c_first, acc, m);
