@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_strassen_body.h - the kernels of bconv_strassen.h over the SIMD vocabulary, for vectors of 16
- * lanes. Cannot fail, no globals. */
+ * kern/blocks/bconv_strassen_body.h - the kernels of bconv_strassen.h over the SIMD vocabulary. Cannot fail, no
+ * globals. Parameters: BSTRASSEN_NAME, BSTRASSEN_MOST (pixels of a strip: 14 or 6), BSTRASSEN_KEEPS (whether sums of
+ * weights are kept; a block of C is one panel then), BSTRASSEN_PIXELS and BSTRASSEN_BLOCKS (of a tile), BSTRASSEN_COST,
+ * and perhaps BSTRASSEN_FMA_AT (a product that reads A itself). */
 #include <math.h>
 
 #include "kern/blocks/bconv_strassen.h"
 
-enum { L = OX_BLOCK, NV = 2, COLUMNS = OX_BSTRASSEN_COLUMNS };
-_Static_assert(VF32_LANES == OX_BLOCK, "a block is one vector");
+enum {
+  L = VF32_LANES,
+  PER = OX_BLOCK / VF32_LANES, /* vectors of a panel */
+  NV = 2,                      /* vectors of a block of C */
+  COLUMNS = NV * L,
+  MOST = BSTRASSEN_MOST,
+  EVERY = MOST <= 6 ? 2 : 1,  /* steps of k with a prefetch: short strips have few FMAs to hide it behind */
+  AT_ONCE = MOST <= 6 ? 2 : 4 /* steps of k: with four, a compiler spills sums if there are 16 registers */
+};
+_Static_assert(!BSTRASSEN_KEEPS || NV == PER, "kept sums are of one panel");
+
+/* The place of column vector |j|, where |panel| floats lie between panels. */
+OX_INLINE size_t column(int j, size_t panel) { return (size_t)(j / PER) * panel + (size_t)(j % PER * L); }
 
 #define EACH_SUM OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
 
@@ -23,30 +36,54 @@ typedef struct fetch {
 
 OX_INLINE void load_b(const float *const *b, const size_t b_panel, const int sign, vf32 *to) {
   OX_UNROLL for (int j = 0; j < NV; j++) {
-    to[j] = vf32_load(b[0] + (size_t)j * b_panel);
-    if (sign > 0) to[j] = vf32_add(to[j], vf32_load(b[1] + (size_t)j * b_panel));
-    if (sign < 0) to[j] = vf32_sub(to[j], vf32_load(b[1] + (size_t)j * b_panel));
+    to[j] = vf32_load(b[0] + column(j, b_panel));
+    if (sign > 0) to[j] = vf32_add(to[j], vf32_load(b[1] + column(j, b_panel)));
+    if (sign < 0) to[j] = vf32_sub(to[j], vf32_load(b[1] + column(j, b_panel)));
   }
 }
 
-/* |blocks| of channels of |m| pixels from |a| on; |after|: what is read next. */
+OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
+#ifdef BSTRASSEN_FMA_AT
+  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = BSTRASSEN_FMA_AT(a, b[j], acc[j]);
+#else
+  const vf32 ai = vf32_splat(*a);
+  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vf32_fma(ai, b[j], acc[j]);
+#endif
+}
+
+OX_INLINE void fetch_some(fetch *f, const float *next, size_t k, const size_t u) {
+  if (EVERY == 1 || u % 2 == 0) {
+    OX_PREFETCH_L2(f->ahead);
+    OX_PREFETCH(next + (k + u) / EVERY * OX_BLOCK);
+    f->ahead += f->step;
+  }
+  if (EVERY == 1 || u % 2) {
+    OX_PREFETCH_WRITE(f->soon);
+    if (NV > PER) OX_PREFETCH_WRITE(f->soon + f->other);
+    f->soon += f->soon < f->end ? OX_BLOCK * sizeof(float) : 0;
+  }
+}
+
+/* |blocks| of channels of |m| pixels from |a| on; |after|: what is read next. If |sign|, sums of weights go to |sum|,
+ * where they are kept. */
 OX_INLINE void add_products(const ox_bstrassen_strips *t, const float *a, size_t blocks, const float *after,
                             const float *b0, const float *b1, fetch *f, const int m, const int sign, vf32 acc[][NV]) {
   const size_t b_panel = t->b_panel;
   const float *b[2] = {b0, b1};
+  float *sum = t->b_sum;
   for (; blocks > 0; blocks--) {
     const float *next = blocks > 1 ? a + t->a_block : after;
-    for (size_t k = 0; k < OX_BLOCK; k += 4) OX_UNROLL for (size_t u = 0; u < 4; u++) {
+    for (size_t k = 0; k < OX_BLOCK; k += AT_ONCE) OX_UNROLL for (size_t u = 0; u < AT_ONCE; u++) {
         vf32 bv[NV];
-        OX_PREFETCH_L2(f->ahead);
-        OX_PREFETCH(next + (k + u) * OX_BLOCK);
-        OX_PREFETCH_WRITE(f->soon);
-        OX_PREFETCH_WRITE(f->soon + f->other);
-        f->ahead += f->step, f->soon += f->soon < f->end ? OX_BLOCK * sizeof(float) : 0;
+        fetch_some(f, next, k, u);
         load_b(b, b_panel, sign, bv);
+        if (BSTRASSEN_KEEPS && sign) {
+          OX_UNROLL for (int j = 0; j < NV; j++) vf32_store(sum + j * L, bv[j]);
+          sum += COLUMNS;
+        }
         OX_UNROLL for (int i = 0; i < m; i++) {
           const float *ai = a + (size_t)i * OX_BLOCK + k + u;
-          OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_fma_at(ai, bv[j], acc[i][j]);
+          multiply_row(ai, bv, acc[i]);
         }
         b[0] += OX_BLOCK;
         if (sign) b[1] += OX_BLOCK;
@@ -73,36 +110,38 @@ OX_INLINE bool finish(const ox_bstrassen_end *e, const size_t at, vf32 acc[][NV]
   if (e->minus) EACH_SUM acc[i][j] = vf32_sub(acc[i][j], vf32_load(e->minus + at * COLUMNS + i * COLUMNS + j * L));
   for (int q = 0; q < 3 && e->plus[q]; q++) add_product(e->plus[q] + at * COLUMNS, acc, m);
   if (!all_fine(acc, m)) return false;
-  if (e->z) EACH_SUM acc[i][j] = vf32_add(acc[i][j], vf32_load(e->z + (size_t)j * e->panel + (at + (size_t)i) * L));
+  if (e->z)
+    EACH_SUM acc[i][j] = vf32_add(acc[i][j], vf32_load(e->z + column(j, e->panel) + (at + (size_t)i) * OX_BLOCK));
   const vf32 lo = vf32_splat(e->lo), hi = vf32_splat(e->hi);
   if (e->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN stays */
   if (e->hi < INFINITY) EACH_SUM acc[i][j] = vf32_min(hi, acc[i][j]);
   OX_UNROLL for (int j = 0; j < NV; j++) {
-    float *y = e->y + (size_t)j * e->panel + at * L;
+    float *y = e->y + column(j, e->panel) + at * OX_BLOCK;
     OX_UNROLL for (int i = 0; i < m; i++) {
       if (i == m - 1 && at + (size_t)i >= e->pixels) break;
-      vf32_store(y + i * L, acc[i][j]);
+      vf32_store(y + i * OX_BLOCK, acc[i][j]);
     }
   }
   return true;
 }
 
-/* |m| and |sign| are constants after inlining. */
-OX_INLINE uint32_t multiply_pixels(const ox_bstrassen_strips *t, const int m, const int sign) {
+/* Strips [s, end); |m|, |sign| and |ends| are constants after inlining. */
+OX_INLINE uint32_t multiply_strips(const ox_bstrassen_strips *t, size_t s, size_t end, const float *b0, const float *b1,
+                                   const int m, const int sign, const bool ends) {
   const size_t pixels = (size_t)m, step = pixels * OX_BLOCK;
-  const ox_bstrassen_end *e = sign > 0 ? t->end : NULL;
+  const ox_bstrassen_end *e = ends ? t->end : NULL;
   uint32_t bad = 0;
-  for (size_t s = 0, at = 0; s < t->n_strips; s++, at += pixels) {
+  for (size_t at = s * pixels; s < end; s++, at += pixels) {
     const float *a = t->a + s * step;
     float *own = t->own + at * COLUMNS;
-    vf32 acc[OX_BSTRASSEN_MOST][NV];
+    vf32 acc[MOST][NV];
     OX_UNROLL for (int j = 0; j < NV; j++) {
       const vf32 begin = t->bias ? vf32_load(t->bias + j * L) : vf32_zero();
       OX_UNROLL for (int i = 0; i < m; i++) acc[i][j] = begin;
     }
-    fetch f = {t->ahead[s], t->ahead[s] ? OX_BLOCK : 0, (const char *)(e ? e->y + at * L : own), NULL, 0};
+    fetch f = {t->ahead[s], t->ahead[s] ? OX_BLOCK : 0, (const char *)(e ? e->y + at * OX_BLOCK : own), NULL, 0};
     f.end = f.soon + step * sizeof(float), f.other = (e ? e->panel : step) * sizeof(float);
-    add_products(t, a, t->blocks, a + step, t->b[0], t->b[1], &f, m, sign, acc);
+    add_products(t, a, t->blocks, a + step, b0, b1, &f, m, sign, acc);
     if (t->adds) add_product(own, acc, m);
     if (t->keeps) EACH_SUM vf32_store(own + i * COLUMNS + j * L, acc[i][j]);
     if (!e) continue;
@@ -110,6 +149,13 @@ OX_INLINE uint32_t multiply_pixels(const ox_bstrassen_strips *t, const int m, co
     if (!finish(e, at, acc, m)) bad |= 1u << s;
   }
   return bad;
+}
+
+OX_INLINE uint32_t multiply_pixels(const ox_bstrassen_strips *t, const int m, const int sign) {
+  if (!BSTRASSEN_KEEPS || !sign) return multiply_strips(t, 0, t->n_strips, t->b[0], t->b[1], m, sign, sign > 0);
+  size_t first = t->has_sum ? 0 : 1;
+  uint32_t bad = multiply_strips(t, 0, first, t->b[0], t->b[1], m, sign, sign > 0);
+  return bad | multiply_strips(t, first, t->n_strips, t->b_sum, NULL, m, 0, sign > 0);
 }
 
 #define STRASSEN_PIXELS(m)                               \
@@ -120,12 +166,18 @@ OX_INLINE uint32_t multiply_pixels(const ox_bstrassen_strips *t, const int m, co
 
 static uint32_t multiply(const ox_bstrassen_strips *t) {
   switch (t->m) {
+#if BSTRASSEN_MOST == 6
+    STRASSEN_PIXELS(4)
+    STRASSEN_PIXELS(5)
+    STRASSEN_PIXELS(6)
+#else
     STRASSEN_PIXELS(9)
     STRASSEN_PIXELS(10)
     STRASSEN_PIXELS(11)
     STRASSEN_PIXELS(12)
     STRASSEN_PIXELS(13)
     STRASSEN_PIXELS(14)
+#endif
   }
   return 0;
 }
@@ -134,15 +186,24 @@ static uint32_t multiply(const ox_bstrassen_strips *t) {
 
 static void mix(const float *const x[2], const ptrdiff_t *at, size_t half, size_t n, float *to, size_t step_floats,
                 bool alone) {
-  for (size_t i = 0; i < half; i++, to += OX_BLOCK) {
+  for (size_t i = 0, lane = 0; i < half; to += L) {
     vf32 v[4];
-    OX_UNROLL for (size_t q = 0; q < 4; q++) { v[q] = vf32_load(x[q & 1] + at[i + (q >> 1) * (n - half)]); }
+    OX_UNROLL for (size_t q = 0; q < 4; q++) v[q] = vf32_load(x[q & 1] + at[i + (q >> 1) * (n - half)] + lane);
     OX_UNROLL for (int s = 0; s < OX_STRASSEN_STEPS; s++) {
       const ox_strassen_step *p = &ox_strassen[s];
       if (!p->a_pair && !alone) continue;
       vf32_store(to + (size_t)s * step_floats, p->a_pair ? vf32_sub(v[p->a[0]], v[p->a[1]]) : v[p->a[0]]);
     }
+    lane = (lane + L) % OX_BLOCK, i += lane == 0;
   }
 }
 
-const ox_bstrassen_kernels BSTRASSEN_NAME = {multiply, mix};
+const ox_bstrassen_kernels BSTRASSEN_NAME = {.most = MOST,
+                                             .panels = NV / PER,
+                                             .tile_pixels = BSTRASSEN_PIXELS,
+                                             .tile_blocks = BSTRASSEN_BLOCKS,
+                                             .fetch_every = EVERY,
+                                             BSTRASSEN_COST,
+                                             .keeps_sums = BSTRASSEN_KEEPS,
+                                             .multiply = multiply,
+                                             .mix = mix};
