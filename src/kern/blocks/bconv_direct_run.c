@@ -16,9 +16,10 @@ const ox_bconv_variant *ox_bconv_select(ox_isa have) {
   return v->split && (have & OX_AVX512_HALVES) ? v->split : v;
 }
 
-enum { KEPT = 24 << 10 /* bytes of weights that stay in L1 from tile to tile */ };
-
-enum { POST_STRIPS = 4 /* whose outputs stay in L1 until the activation is applied */ };
+enum {
+  KEPT = 24 << 10, /* bytes of weights that stay in L1 from tile to tile */
+  POST_STRIPS = 4  /* whose outputs stay in L1 until the activation is applied */
+};
 
 typedef ox_bconv_direct_plan plan;
 
@@ -231,15 +232,25 @@ static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, const ox_
   }
 }
 
-/* Multiplies all pixels of a tile for the panels of |reg|: rows in pairs where two fit in registers, else pieces of a
- * row, of nearly equal length. */
+/* How many strips make two rows of |width| pixels if each has pixels of both; 0: strips of one row are as good. Of low
+ * strips those that are not full have few sums to hide an FMA's latency (a row of seven is four and three). */
+static int64_t pair_strips(int64_t width, int64_t mr) {
+  enum { LOW = 8 };
+  if (2 * width <= mr) return 1;
+  int64_t n = OX_CEIL_DIV(width, OX_MAX(mr / 2, 1));
+  return mr < LOW && n < 2 * OX_CEIL_DIV(width, mr) ? n : 0;
+}
+
+/* Multiplies all pixels of a tile for the panels of |reg|: pairs of rows where that takes fewer strips, else pieces of
+ * a row, of nearly equal length. */
 static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips *s, const ox_bconv_tile *reg) {
   int64_t mr = reg->mr, width = t->n[2], pieces = OX_CEIL_DIV(width, mr), row = 0;
-  int64_t each = width / pieces, more = width % pieces;
-  if (2 * width <= mr && t->n[1] > 1) {
-    strips_of(p, m, s, reg, 0, 0, 2, width, t->n[1] / 2);
-    row = t->n[1] / 2 * 2;
+  int64_t each = width / pieces, more = width % pieces, pairs = t->n[1] > 1 ? pair_strips(width, mr) : 0;
+  for (int64_t i = 0, col = 0, n; i < pairs; i++, col += n) {
+    n = width / pairs + (i < width % pairs);
+    strips_of(p, m, s, reg, 0, col, 2, n, t->n[1] / 2);
   }
+  if (pairs) row = t->n[1] / 2 * 2;
   for (; row < t->n[1]; row++) {
     if (more) strips_of(p, m, s, reg, row, 0, 1, each + 1, more);
     strips_of(p, m, s, reg, row, more * (each + 1), 1, each, pieces - more);
@@ -247,8 +258,8 @@ static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips
 }
 
 static int64_t n_strips(const plan *p, const tile *t) {
-  int64_t mr = p->mr, width = t->n[2];
-  return 2 * width <= mr ? OX_CEIL_DIV(t->n[1], 2) : t->n[1] * OX_CEIL_DIV(width, mr);
+  int64_t mr = p->mr, width = t->n[2], row = OX_CEIL_DIV(width, mr), pairs = t->n[1] > 1 ? pair_strips(width, mr) : 0;
+  return pairs ? t->n[1] / 2 * pairs + t->n[1] % 2 * row : t->n[1] * row;
 }
 
 /* The next register block of |t|, for panels from |q| on. */
