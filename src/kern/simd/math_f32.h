@@ -88,6 +88,24 @@ OX_INLINE vf32 vf32_sigmoid(vf32 x) {
 
 /* x / (1 + exp(-x)); NaN stays, by the numerator */
 OX_INLINE vf32 vf32_silu(vf32 x) { return vf32_div(x, math_one_and_exp_neg_(vf32_within(x, 1000.0f))); }
+#elif defined(VF32_HAS_PICK8)
+/* 1 + exp(-x), infinite where exp(-x) is: as above with 3 fractional bits of n and |r| <= ln2 / 16. The entries for i,
+ * 2^(i/8) / 2q, are smaller by i in bits 20 to 22, where the shifted sum has its fraction; the polynomial is 2q exp(-r).
+ * So even their product with the largest power of two overflows as it should. */
+OX_INLINE vf32 math_one_and_exp_neg_(vf32 x) {
+  static const float table[8] = {0x1.0c0e82p-1f, 0x1.045160p-1f, 0x1.fec660p-2f, 0x1.fba062p-2f,
+                                 0x1.fb16e2p-2f, 0x1.fd6660p-2f, 0x1.02d0d8p-1f, 0x1.0b9e3cp-1f};
+  vf32 c = vf32_at_most(vf32_at_least(x, -89.0f), 64.0f), magic = vf32_splat(0x1.8p20f);
+  vf32 m = vf32_fnma(c, vf32_splat(0x1.715476p+0f), magic), n = vf32_sub(m, magic);
+  vf32 power = vi32_as_f32(vi32_add(vf32_bits(vf32_pick8(table, vf32_bits(m))), vi32_shl(vf32_bits(m), 20)));
+  vf32 r = vf32_fma(n, vf32_splat(0x1.7f7d1cp-20f), vf32_fma(n, vf32_splat(0x1.62e4p-1f), c));
+  vf32 p = vf32_fma(vf32_splat(-0x1.45f340p-2f), r, vf32_splat(0x1.e90c3ap-1f));
+  p = vf32_fma(vf32_fma(p, r, vf32_splat(-0x1.e8f8a4p+0f)), r, vf32_splat(0x1.e8f8a2p+0f));
+  return vf32_fma(power, p, vf32_splat(1.0f));
+}
+
+OX_INLINE vf32 vf32_sigmoid(vf32 x) { return vf32_div(vf32_splat(1.0f), math_one_and_exp_neg_(x)); }
+OX_INLINE vf32 vf32_silu(vf32 x) { return vf32_div(x, math_one_and_exp_neg_(x)); }
 #else
 /* 1 + exp(-x), for x >= -87 as exact as exp, which dominates the sum where it is large. */
 OX_INLINE vf32 math_one_and_exp_neg_(vf32 x) {
