@@ -95,6 +95,10 @@ typedef struct ox_bconv_variant {
 static inline int64_t ox_bconv_panels(const ox_bconv_variant *v, int64_t left) {
   return v->threes && left == 3 ? 3 : OX_MIN(left, v->n_panels);
 }
+/* Strips whose outputs stay in L1 until an activation other than a clamp is applied to them. */
+static inline int64_t ox_bconv_post_strips(const ox_bconv_variant *v) {
+  return v->needs == OX_AVX2 ? 8 : 4; /* of 6 pixels, of 9 to 28 elsewhere (NEON: 6, not measured) */
+}
 /* A register block: panels, largest number of pixels, micro-kernels by pixels - 1. */
 typedef struct ox_bconv_tile {
   int64_t np, mr;

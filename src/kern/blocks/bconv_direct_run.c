@@ -16,10 +16,7 @@ const ox_bconv_variant *ox_bconv_select(ox_isa have) {
   return v->split && (have & OX_AVX512_HALVES) ? v->split : v;
 }
 
-enum {
-  KEPT = 24 << 10, /* bytes of weights that stay in L1 from tile to tile */
-  POST_STRIPS = 4  /* whose outputs stay in L1 until the activation is applied */
-};
+enum { KEPT = 24 << 10 /* bytes of weights that stay in L1 from tile to tile */ };
 
 typedef ox_bconv_direct_plan plan;
 
@@ -220,7 +217,7 @@ static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, const ox_
   m->y_move = (size_t)(rows == 2 ? 2 * s->y_row : n * s->y_step), m->y_gap = (size_t)(s->y_step - OX_BLOCK);
   bool post = (p->post || s->slope) && m->last;
   for (int64_t i = 0, now; i < count; i += now) {
-    now = post ? OX_MIN(count - i, POST_STRIPS) : count - i;
+    now = post ? OX_MIN(count - i, ox_bconv_post_strips(p->v)) : count - i;
     m->n_strips = (size_t)now;
     reg->mul[rows * n - 1](m);
     m->ahead += m->ahead_k * m->n_segs * m->n_strips * OX_BLOCK;

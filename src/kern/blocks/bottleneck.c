@@ -141,12 +141,11 @@ typedef struct pixels {
 /* Strips of |n| pixels from pixel |at| on. */
 static void strips(const ox_bconv_direct_plan *p, ox_bconv_mul *m, const pixels *px, const float *x,
                    const ox_bconv_tile *reg, int64_t q, int64_t at, int64_t n, int64_t count) {
-  enum { POST_STRIPS = 4 };
   int64_t half = (n + 1) / 2 * OX_BLOCK, y = q * px->y_block;
   bool post = p->post && m->last;
   m->x_move = m->y_move = (size_t)(n * OX_BLOCK);
   for (int64_t i = 0, now; i < count; i += now, at += now * n) {
-    now = post ? OX_MIN(count - i, POST_STRIPS) : count - i;
+    now = post ? OX_MIN(count - i, ox_bconv_post_strips(p->v)) : count - i;
     m->n_strips = (size_t)now;
     m->x[0] = x + at * OX_BLOCK, m->x[1] = m->x[0] + half;
     m->y[0] = px->y + y + at * OX_BLOCK, m->y[1] = m->y[0] + half;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/window_body.h - rows of window.h over the SIMD vocabulary. Cannot fail, no globals. A row is split into
- * tiles of up to 8 or 14 outputs, which are accumulated in registers. For each row of taps, every input is loaded once
- * and used for all outputs whose windows contain it. */
+ * tiles of up to 8, 10 or 14 outputs, which are accumulated in registers. For each row of taps, every input is loaded
+ * once and used for all outputs whose windows contain it. */
 #include "kern/blocks/window.h"
 #include "kern/simd/act_f32.h"
 
@@ -17,7 +17,13 @@ OX_INLINE const float *opaque(const float *p) {
 #ifndef WINDOW_MOST
 #define WINDOW_MOST 8 /* accumulators of a convolution: with weights and input they fill 16 registers */
 #endif
-enum { L = VF32_LANES, TILE = 8, MOST = WINDOW_MOST, MAX_TAPS = 7 };
+enum {
+  L = VF32_LANES,
+  TILE = 8,
+  MOST = WINDOW_MOST,
+  MAX_TAPS = 7,
+  PIECE = (int)L == (int)OX_BLOCK ? 1 << 30 : 128 /* outputs whose inputs stay in L1 until all lanes have read them */
+};
 
 /* What an accumulator begins with. */
 OX_INLINE vf32 start(const ox_window_row *r, size_t lane, ox_window_kind kind) {
@@ -92,32 +98,43 @@ OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64
       dense_tile(l, r, o, lane, kind, taps, stride, false, (i)); \
     break;
 
+/* Tiles [from, to) of a row, the first of which begins at |o|. */
+OX_INLINE void dense_tiles(const ox_window_line *l, const ox_window_row *r, int64_t from, int64_t to, int64_t o,
+                           size_t lane, ox_window_kind kind, int taps, int stride) {
+  for (int64_t i = from; i < to; i++) {
+    int64_t n = l->each + (i < l->more);
+    bool edge = o < l->begin || o + n > l->end;
+    switch (n) {
+      WINDOW_CASE(1)
+      WINDOW_CASE(2)
+      WINDOW_CASE(3)
+      WINDOW_CASE(4)
+      WINDOW_CASE(5)
+      WINDOW_CASE(6)
+      WINDOW_CASE(7)
+      WINDOW_CASE(8)
+#if WINDOW_MOST > 8
+      WINDOW_CASE(9)
+      WINDOW_CASE(10)
+#endif
+#if WINDOW_MOST > 10
+      WINDOW_CASE(11)
+      WINDOW_CASE(12)
+      WINDOW_CASE(13)
+      WINDOW_CASE(14)
+#endif
+    }
+    o += n;
+  }
+}
+
 /* Tiles are of nearly equal size: 28 outputs are 7 7 7 7 if a tile has at most 8. */
 OX_INLINE void dense_row(const ox_window_line *l, const ox_window_row *r, ox_window_kind kind, int taps, int stride) {
-  for (size_t lane = 0; lane < OX_BLOCK; lane += L)
-    for (int64_t i = 0, o = 0; i < l->n_tiles; i++) {
-      int64_t n = l->each + (i < l->more);
-      bool edge = o < l->begin || o + n > l->end;
-      switch (n) {
-        WINDOW_CASE(1)
-        WINDOW_CASE(2)
-        WINDOW_CASE(3)
-        WINDOW_CASE(4)
-        WINDOW_CASE(5)
-        WINDOW_CASE(6)
-        WINDOW_CASE(7)
-        WINDOW_CASE(8)
-#if WINDOW_MOST > 8
-        WINDOW_CASE(9)
-        WINDOW_CASE(10)
-        WINDOW_CASE(11)
-        WINDOW_CASE(12)
-        WINDOW_CASE(13)
-        WINDOW_CASE(14)
-#endif
-      }
-      o += n;
-    }
+  for (int64_t i = 0, next; i < l->n_tiles; i = next) {
+    next = OX_MIN(i + PIECE / TILE, l->n_tiles);
+    for (size_t lane = 0; lane < OX_BLOCK; lane += L)
+      dense_tiles(l, r, i, next, i * l->each + OX_MIN(i, l->more), lane, kind, taps, stride);
+  }
 }
 
 /* ---- any taps ---- */
@@ -171,14 +188,21 @@ OX_INLINE void any_edges(const ox_window_line *l, const ox_window_row *r, int64_
       any_edge(l, r, o++, lane, kind);
 }
 
+/* Outputs [from, to). */
+OX_INLINE void any_piece(const ox_window_line *l, const ox_window_row *r, int64_t from, int64_t to, size_t lane,
+                         ox_window_kind kind) {
+  int64_t o = OX_MAX(OX_MIN(l->begin, to), from), end = OX_MIN(l->end, to);
+  any_edges(l, r, from, o, lane, kind);
+  for (; end - o >= TILE; o += TILE) any_tile(l, r, o, lane, kind, false, TILE);
+  for (; end - o >= 3; o += 3) any_tile(l, r, o, lane, kind, false, 3);
+  for (; o < end; o++) any_tile(l, r, o, lane, kind, false, 1);
+  any_edges(l, r, o, to, lane, kind);
+}
+
 OX_INLINE void any_row(const ox_window_line *l, const ox_window_row *r, ox_window_kind kind) {
-  for (size_t lane = 0; lane < OX_BLOCK; lane += L) {
-    int64_t o = l->begin;
-    any_edges(l, r, 0, o, lane, kind);
-    for (; l->end - o >= TILE; o += TILE) any_tile(l, r, o, lane, kind, false, TILE);
-    for (; l->end - o >= 3; o += 3) any_tile(l, r, o, lane, kind, false, 3);
-    for (; o < l->end; o++) any_tile(l, r, o, lane, kind, false, 1);
-    any_edges(l, r, o, l->out, lane, kind);
+  for (int64_t o = 0, next; o < l->out; o = next) {
+    next = OX_MIN(OX_MAX(o, l->begin) + PIECE, l->out);
+    for (size_t lane = 0; lane < OX_BLOCK; lane += L) any_piece(l, r, o, next, lane, kind);
   }
 }
 

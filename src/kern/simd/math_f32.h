@@ -90,8 +90,8 @@ OX_INLINE vf32 vf32_sigmoid(vf32 x) {
 OX_INLINE vf32 vf32_silu(vf32 x) { return vf32_div(x, math_one_and_exp_neg_(vf32_within(x, 1000.0f))); }
 #elif defined(VF32_HAS_PICK8)
 /* 1 + exp(-x), infinite where exp(-x) is: as above with 3 fractional bits of n and |r| <= ln2 / 16. The entries for i,
- * 2^(i/8) / 2q, are smaller by i in bits 20 to 22, where the shifted sum has its fraction; the polynomial is 2q exp(-r).
- * So even their product with the largest power of two overflows as it should. */
+ * 2^(i/8) / 2q, are smaller by i in bits 20 to 22, where the shifted sum has its fraction; the polynomial is
+ * 2q exp(-r). So even their product with the largest power of two overflows as it should. */
 OX_INLINE vf32 math_one_and_exp_neg_(vf32 x) {
   static const float table[8] = {0x1.0c0e82p-1f, 0x1.045160p-1f, 0x1.fec660p-2f, 0x1.fba062p-2f,
                                  0x1.fb16e2p-2f, 0x1.fd6660p-2f, 0x1.02d0d8p-1f, 0x1.0b9e3cp-1f};
