@@ -98,43 +98,34 @@ OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64
       dense_tile(l, r, o, lane, kind, taps, stride, false, (i)); \
     break;
 
-/* Tiles [from, to) of a row, the first of which begins at |o|. */
-OX_INLINE void dense_tiles(const ox_window_line *l, const ox_window_row *r, int64_t from, int64_t to, int64_t o,
-                           size_t lane, ox_window_kind kind, int taps, int stride) {
-  for (int64_t i = from; i < to; i++) {
-    int64_t n = l->each + (i < l->more);
-    bool edge = o < l->begin || o + n > l->end;
-    switch (n) {
-      WINDOW_CASE(1)
-      WINDOW_CASE(2)
-      WINDOW_CASE(3)
-      WINDOW_CASE(4)
-      WINDOW_CASE(5)
-      WINDOW_CASE(6)
-      WINDOW_CASE(7)
-      WINDOW_CASE(8)
-#if WINDOW_MOST > 8
-      WINDOW_CASE(9)
-      WINDOW_CASE(10)
-#endif
-#if WINDOW_MOST > 10
-      WINDOW_CASE(11)
-      WINDOW_CASE(12)
-      WINDOW_CASE(13)
-      WINDOW_CASE(14)
-#endif
-    }
-    o += n;
-  }
-}
-
 /* Tiles are of nearly equal size: 28 outputs are 7 7 7 7 if a tile has at most 8. */
 OX_INLINE void dense_row(const ox_window_line *l, const ox_window_row *r, ox_window_kind kind, int taps, int stride) {
-  for (int64_t i = 0, next; i < l->n_tiles; i = next) {
-    next = OX_MIN(i + PIECE / TILE, l->n_tiles);
-    for (size_t lane = 0; lane < OX_BLOCK; lane += L)
-      dense_tiles(l, r, i, next, i * l->each + OX_MIN(i, l->more), lane, kind, taps, stride);
-  }
+  for (size_t lane = 0; lane < OX_BLOCK; lane += L)
+    for (int64_t i = 0, o = 0; i < l->n_tiles; i++) {
+      int64_t n = l->each + (i < l->more);
+      bool edge = o < l->begin || o + n > l->end;
+      switch (n) {
+        WINDOW_CASE(1)
+        WINDOW_CASE(2)
+        WINDOW_CASE(3)
+        WINDOW_CASE(4)
+        WINDOW_CASE(5)
+        WINDOW_CASE(6)
+        WINDOW_CASE(7)
+        WINDOW_CASE(8)
+#if WINDOW_MOST > 8
+        WINDOW_CASE(9)
+        WINDOW_CASE(10)
+#endif
+#if WINDOW_MOST > 10
+        WINDOW_CASE(11)
+        WINDOW_CASE(12)
+        WINDOW_CASE(13)
+        WINDOW_CASE(14)
+#endif
+      }
+      o += n;
+    }
 }
 
 /* ---- any taps ---- */
