@@ -8,9 +8,8 @@
  *
  * A panel has NR columns, two vectors of L lanes. It is cut into segments of 64 rows (the last may be shorter):
  *   head: 64 bytes, ox_compressed_head.
- *   groups: 4 rows each, the last one padded with zeros, 8 vectors: vector v is half v % 2 of row v / 2.
- *     4 L bytes: exponents. Lane l is a 32-bit word; bits [4 v, 4 v + 4) belong to vector v.
- *     8 x 3 L bytes: for each vector, for each lane, the 23 bits of the fraction, then the sign.
+ *   groups: 4 rows each, the last one padded with zeros, 8 vectors: vector v is half v % 2 of row v / 2. 28 L bytes, in
+ *     the order of compressed_<isa>.c.
  * Weights out of range are listed in the head. If a segment has too many, the product reads that part of B itself. */
 #ifndef OX_KERN_GEMM_COMPRESSED_H
 #define OX_KERN_GEMM_COMPRESSED_H
@@ -42,12 +41,12 @@ typedef struct ox_compressed_panel {
 } ox_compressed_panel;
 
 typedef struct ox_compressed_kernels {
-  size_t nr;
+  size_t nr, panels; /* panels: up to so many, next to each other, may be multiplied at a time */
   const char *form;
   /* Compresses |k| rows, up to 64, of NR floats. */
   void (*compress)(const float *rows, size_t k, void *segment);
-  /* As ox_gemm_variant.fn, with the same sums, for all of k (so for few rows: ox_gemm_is_few); b is the panel, |whole|
-   * is set. */
+  /* As ox_gemm_variant.fn, with the same sums, for all of k (so for few rows: ox_gemm_is_few); b is the first panel, n
+   * the columns of all, |whole| is set. */
   ox_gemm_fn multiply;
   /* Writes rows [k0, k0 + kn), of NR floats each: for products of more rows. */
   void (*expand)(const ox_compressed_panel *p, size_t k0, size_t kn, float *to);

@@ -18,6 +18,11 @@ enum {
   LINE = 16                       /* floats in a cache line; row strides of odd multiples avoid set conflicts */
 };
 
+/* How many compressed panels a few rows are multiplied by at a time. */
+static size_t panels_abreast(const ox_compressed_kernels *c) {
+  return c && !(ox_cpu_kind() & OX_SLOW_L3) ? c->panels : 1;
+}
+
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
@@ -30,12 +35,13 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
   g->mc = OX_ROUND_UP(OX_MAX(OX_CEIL_DIV(m, strips), (size_t)1), mr);
   size_t rows = OX_MIN(g->mc, OX_MAX(m, (size_t)1)), kk = OX_MAX(k, (size_t)1);
   g->nc = OX_ROUND_UP((size_t)(rows > TALL_ROWS ? 64 : 96), nr);
+  size_t abreast = b_mode == OX_GEMM_COMPRESSED ? panels_abreast(ox_compressed_select(v)) : 1;
   if (few)
-    g->nc = OX_MAX(TILE_WEIGHT_BYTES / ox_gemm_panel_bytes(v, kk), (size_t)1) * nr;
+    g->nc = OX_ROUND_UP(OX_MAX(TILE_WEIGHT_BYTES / ox_gemm_panel_bytes(v, kk), (size_t)1), abreast) * nr;
   else
     while (g->nc < n && rows * g->nc * kk < TILE_MACS) g->nc *= 2;
   g->mt = OX_CEIL_DIV(m, g->mc), g->nt = OX_CEIL_DIV(n, g->nc);
-  if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), nr), g->nt = OX_CEIL_DIV(n, g->nc);
+  if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), few ? nr * abreast : nr), g->nt = OX_CEIL_DIV(n, g->nc);
   size_t a_bytes = a_type == OX_F32 ? 0 : OX_ROUND_UP(rows * g->kc * 4, (size_t)64);
   size_t part = c_type == OX_F32 || kb == 1 ? 0 : OX_ROUND_UP(rows * g->nc * 4, (size_t)64);
   g->made_ld = (OX_CEIL_DIV(g->nc, (size_t)LINE) | 1) * LINE;
@@ -116,8 +122,9 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
   size_t strips = OX_CEIL_DIV(w->rows, (size_t)v->mr), height = OX_CEIL_DIV(w->rows, strips);
   if (g->b_mode == OX_GEMM_PACKED) t.fetch_step = OX_CEIL_DIV(ox_gemm_panel_bytes(v, 1), strips);
   if (g->b_mode == OX_GEMM_SOURCE) io->source(io->b, w->k0, w->kn, w->col, w->cols, w->edge, g->made_ld);
-  for (size_t j = 0; j < w->cols; j += nr) {
-    t.n = OX_MIN(nr, w->cols - j), t.col = w->col + j;
+  const size_t step = compressed && !expands ? nr * panels_abreast(compressed) : nr;
+  for (size_t j = 0; j < w->cols; j += step) {
+    t.n = OX_MIN(step, w->cols - j), t.col = w->col + j;
     if (g->b_mode == OX_GEMM_PACKED) {
       t.b = (const char *)io->b + t.col / nr * panel_bytes + ox_gemm_panel_bytes(v, w->k0), t.b_ks = nr;
     } else if (compressed) {
