@@ -297,6 +297,34 @@ static void make_row(const ox_kernel_ctx *c, const nbits_prep *p, size_t row, fl
   if (p->quantized) s->v->quantize(from, s->f.block, s->f.blocks, (int8_t *)to, scales, scales + p->blocks);
 }
 
+/* Whether a range of panels is read as several streams: panels of the first quarter of it, of the second, and so on. */
+static bool is_abreast(const ox_kernel_ctx *c, const nbits_prep *p) {
+  const nbits_state *s = c->state;
+  return s->v->abreast && p->m == 1 && p->quantized && s->f.bits == 4 && c->out[0]->dtype == OX_F32 &&
+         !(ox_cpu_kind() & OX_SLOW_L3);
+}
+
+/* Panels |panel|, |panel| + |step| and so on, by a quantized row. */
+static void run_abreast(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel, size_t step) {
+  const nbits_state *s = c->state;
+  const ox_tensor *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL;
+  const size_t lanes = s->v->lanes;
+  float biases[OX_NBITS_ABREAST][16];
+  ox_nbits_tile t[OX_NBITS_ABREAST];
+  const char *r = c->shared;
+  for (size_t i = 0; i < OX_NBITS_ABREAST; i++, panel += step) {
+    const size_t col = panel * lanes;
+    t[i] = (ox_nbits_tile){.f = s->f, .w = (const uint8_t *)*p->packed + panel * s->panel_bytes, .m = 1};
+    t[i].n = OX_MIN(lanes, p->n - col), t[i].c = (float *)c->out[0]->data + col;
+    t[i].q = (const int8_t *)r, t[i].q_scale = (const float *)(const void *)(r + OX_ROUND_UP(p->padded, (size_t)64));
+    t[i].q_sum = t[i].q_scale + p->blocks;
+    if (!bias) continue;
+    ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t[i].n, biases[i]);
+    t[i].bias = biases[i];
+  }
+  s->v->abreast(t);
+}
+
 static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel, float *out) {
   const nbits_state *s = c->state;
   const ox_tensor *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, *y = c->out[0];
@@ -399,6 +427,11 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   if (p->tall) return NULL;
   size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes);
   size_t begin = (size_t)tiles.begin * p->panels, end = OX_MIN((size_t)tiles.end * p->panels, all_panels);
+  if (is_abreast(c, p)) {
+    const size_t step = (end - begin) / OX_NBITS_ABREAST;
+    for (size_t i = 0; i < step; i++) run_abreast(c, p, begin + i, step);
+    begin += step * OX_NBITS_ABREAST;
+  }
   for (size_t panel = begin; panel < end; panel++) run_panel(c, p, panel, scratch);
   return NULL;
 }

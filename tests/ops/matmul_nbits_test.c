@@ -169,8 +169,8 @@ static void test_bad_sizes_are_refused(void **state) {
 
 int main(void) {
   static ox_nbits_variant variants[] = {
-#define OX_NBITS(needs, lanes, rows, isa) \
-  {needs, lanes, rows, ox_nbits_run__##isa, ox_nbits_quantize__##isa, ox_nbits_unpack__##isa, #isa},
+#define OX_NBITS(needs, lanes, rows, isa, abreast) \
+  {needs, lanes, rows, ox_nbits_run__##isa, abreast, ox_nbits_quantize__##isa, ox_nbits_unpack__##isa, #isa},
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
   };

@@ -24,6 +24,8 @@ typedef struct ox_nbits_format {
   ox_nbits_zero zero;
 } ox_nbits_format;
 
+enum { OX_NBITS_ABREAST = 4 };
+
 /* |m| rows by one panel: up to 4 rows of bytes, or up to the variant's |rows| of floats. */
 typedef struct ox_nbits_tile {
   ox_nbits_format f;
@@ -44,6 +46,9 @@ typedef struct ox_nbits_variant {
   ox_isa needs;
   size_t lanes, rows; /* rows: the most float rows of a tile */
   void (*run)(const ox_nbits_tile *t);
+  /* OX_NBITS_ABREAST tiles of the same quantized row and weights of four bits, read in turns: each is a stream of
+   * memory of its own (kern/gemm/compressed_abreast.h). NULL: one after the other is as fast. */
+  void (*abreast)(const ox_nbits_tile *t);
   /* Quantizes |blocks| blocks of a row: bytes, scale = largest magnitude / 127, sums of the bytes. The scale of a block
    * with infinities or NaN is NaN. */
   void (*quantize)(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum);
@@ -52,10 +57,11 @@ typedef struct ox_nbits_variant {
   const char *name;
 } ox_nbits_variant;
 
-#define OX_NBITS(needs, lanes, rows, isa)                                                                          \
+#define OX_NBITS(needs, lanes, rows, isa, abreast)                                                                 \
   void ox_nbits_run__##isa(const ox_nbits_tile *t);                                                                \
   void ox_nbits_quantize__##isa(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum); \
   void ox_nbits_unpack__##isa(const ox_nbits_format *f, const uint8_t *w, size_t k0, size_t kn, float *to, size_t ld);
+void ox_nbits_abreast__avx2(const ox_nbits_tile *t);
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
 

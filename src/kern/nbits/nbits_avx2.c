@@ -5,5 +5,6 @@
 #define NBITS_RUN ox_nbits_run__avx2
 #define NBITS_QUANTIZE ox_nbits_quantize__avx2
 #define NBITS_UNPACK ox_nbits_unpack__avx2
+#define NBITS_ABREAST ox_nbits_abreast__avx2
 #define NBITS_ROWS 4
 #include "kern/nbits/nbits_body.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/nbits/nbits_body.h - the micro-kernels for few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE,
- * NBITS_UNPACK, the symbols;
+ * NBITS_UNPACK, the symbols, and NBITS_ABREAST where the vocabulary of bytes has pairs;
  * NBITS_ROWS, the most rows of floats: they share the unpacking of weights, and their sums stay in registers. */
 #include <math.h>
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include "base/pages.h"
 #include "kern/nbits/nbits.h"
 
-enum { L = VF32_LANES, MOST_ROWS = NBITS_ROWS, BYTE_ROWS = 4 };
+enum { L = VF32_LANES, MOST_ROWS = NBITS_ROWS, BYTE_ROWS = 4, ABREAST = OX_NBITS_ABREAST };
 
 enum { FETCH_AHEAD = 8192, LINE = 64 }; /* prefetch distance (docs/products.md) and cache line, in bytes */
 
@@ -35,6 +35,39 @@ OX_INLINE vf32 zeros_of(const ox_nbits_format *f, const uint8_t **p) {
   return z;
 }
 
+OX_INLINE vi32 splat_quad(const int8_t *q) {
+  int32_t quad;
+  memcpy(&quad, q, sizeof quad);
+  return vi32_splat(quad);
+}
+
+#if !VI32_HAS_PAIRS
+enum { PAIRS = 0 };
+#else
+/* Weights of up to four bits. Returns the sum of |vectors| vectors of a block and |m| rows. */
+enum { PAIRS = 1, PAIRS_VECTORS = 4 /* whose sums of pairs fit */ };
+
+OX_INLINE const uint8_t *add_pairs(const ox_nbits_tile *t, const uint8_t *w, const int8_t *q, vi32 *sum, const int m,
+                                   const int bits) {
+  const size_t vectors = t->f.block * (size_t)bits / 32;
+  for (size_t first = 0; first < vectors; first += PAIRS_VECTORS) {
+    vi32 pairs[BYTE_ROWS];
+    OX_UNROLL for (int r = 0; r < m; r++) pairs[r] = vi32_zero();
+    for (size_t v = first; v < vectors && v < first + PAIRS_VECTORS; v++, w += 4 * L) {
+      fetch(t, w, v);
+      vi32 x = load_words(w);
+      OX_UNROLL for (int i = 0; i < 8 / bits; i++) {
+        vi32 u = vi32_and(vi32_shr(x, i * bits), vi32_splat(((1 << bits) - 1) * 0x01010101));
+        OX_UNROLL for (int r = 0; r < m; r++) pairs[r] =
+            vi32_pairs_u8s8(pairs[r], u, splat_quad(q + (size_t)r * t->q_rs + (v + (size_t)i * vectors) * 4));
+      }
+    }
+    OX_UNROLL for (int r = 0; r < m; r++) sum[r] = vi32_add(sum[r], vi32_pairs_sum(pairs[r]));
+  }
+  return w;
+}
+#endif
+
 /* Quantized rows: sum (w - z) a = sum w a - z sum a, exact before scaling. |m| and |bits| are constants after inlining.
  */
 OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const int bits) {
@@ -44,15 +77,17 @@ OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const
     const int8_t *q = t->q + b * t->f.block;
     vi32 sum[BYTE_ROWS];
     OX_UNROLL for (int r = 0; r < m; r++) sum[r] = vi32_zero();
-    for (size_t v = 0; v < vectors; v++, w += 4 * L) {
+#if VI32_HAS_PAIRS
+    if (bits <= 4) w = add_pairs(t, w, q, sum, m, bits);
+#endif
+    for (size_t v = 0; v < vectors && !(PAIRS && bits <= 4); v++, w += 4 * L) {
       fetch(t, w, v);
       vi32 x = load_words(w);
       OX_UNROLL for (int i = 0; i < 8 / bits; i++) {
         vi32 u = bits == 8 ? x : vi32_and(vi32_shr(x, i * bits), vi32_splat(((1 << bits) - 1) * 0x01010101));
         OX_UNROLL for (int r = 0; r < m; r++) {
-          int32_t quad;
-          memcpy(&quad, q + (size_t)r * t->q_rs + (v + (size_t)i * vectors) * 4, 4);
-          sum[r] = vi32_dot_u8s8(sum[r], u, vi32_splat(quad));
+          const int8_t *quad = q + (size_t)r * t->q_rs + (v + (size_t)i * vectors) * 4;
+          sum[r] = vi32_dot_u8s8(sum[r], u, splat_quad(quad));
         }
       }
     }
@@ -105,6 +140,48 @@ OX_INLINE void rows(const ox_nbits_tile *t, const int m, const int bits) {
     quantized(t, total, m, bits);
   OX_UNROLL for (int r = 0; r < m; r++) vf32_store_n(t->c + (size_t)r * t->c_rs, vf32_add(total[r], start), t->n);
 }
+
+#if VI32_HAS_PAIRS
+/* Block |b| of each panel. One row and weights of four bits, so the panels share the row's bytes. */
+OX_INLINE void block_abreast(const ox_nbits_tile *t, size_t b, const uint8_t *w[ABREAST], vf32 total[ABREAST]) {
+  const size_t vectors = t->f.block / 8;
+  const int8_t *q = t->q + b * t->f.block;
+  vi32 sum[ABREAST];
+  OX_UNROLL for (int p = 0; p < ABREAST; p++) sum[p] = vi32_zero();
+  for (size_t first = 0; first < vectors; first += PAIRS_VECTORS) {
+    vi32 pairs[ABREAST];
+    OX_UNROLL for (int p = 0; p < ABREAST; p++) pairs[p] = vi32_zero();
+    for (size_t v = first; v < vectors && v < first + PAIRS_VECTORS; v++) {
+      const vi32 low = splat_quad(q + v * 4), high = splat_quad(q + (v + vectors) * 4), mask = vi32_splat(0x0f0f0f0f);
+      OX_UNROLL for (int p = 0; p < ABREAST; p++) {
+        vi32 x = load_words(w[p]);
+        w[p] += 4 * L;
+        pairs[p] = vi32_pairs_u8s8(pairs[p], vi32_and(x, mask), low);
+        pairs[p] = vi32_pairs_u8s8(pairs[p], vi32_and(vi32_shr(x, 4), mask), high);
+      }
+    }
+    OX_UNROLL for (int p = 0; p < ABREAST; p++) sum[p] = vi32_add(sum[p], vi32_pairs_sum(pairs[p]));
+  }
+  const vf32 row_sum = vf32_splat(t->q_sum[b]), row_scale = vf32_splat(t->q_scale[b]);
+  OX_UNROLL for (int p = 0; p < ABREAST; p++) {
+    vf32 scale = load_floats(w[p]);
+    w[p] += 4 * L;
+    vf32 s = vf32_fnma(zeros_of(&t->f, &w[p]), row_sum, vi32_to_f32(sum[p]));
+    total[p] = vf32_fma(s, vf32_mul(scale, row_scale), total[p]);
+  }
+}
+
+void NBITS_ABREAST(const ox_nbits_tile *t) {
+  const uint8_t *w[ABREAST];
+  vf32 total[ABREAST];
+  OX_UNROLL for (int p = 0; p < ABREAST; p++) w[p] = t[p].w, total[p] = vf32_zero();
+  for (size_t b = 0; b < t->f.blocks; b++) block_abreast(t, b, w, total);
+  OX_UNROLL for (int p = 0; p < ABREAST; p++) {
+    vf32 start = t[p].bias ? vf32_load_n(t[p].bias, t[p].n) : vf32_zero();
+    vf32_store_n(t[p].c, vf32_add(total[p], start), t[p].n);
+  }
+}
+#endif
 
 #define NBITS_CASE(m, bits) \
   case m:                   \
