@@ -65,8 +65,8 @@ static matrix make(const ox_gemm_variant *v, const ox_compressed_kernels *c, con
 static void drop(matrix *x) { free(x->data), free(x->plain), free(x->compressed); }
 
 static const size_t shapes[][2] = {/* k, n by which panels end early, late, or in time */
-                                   {1, 1},  {3, 31},  {4, 32},  {5, 33},   {63, 40}, {64, 64},
-                                   {65, 7}, {67, 96}, {130, 5}, {200, 70}, {389, 33}};
+                                   {1, 1},  {3, 31},  {4, 32},  {5, 33},   {63, 40},  {64, 64},
+                                   {65, 7}, {67, 96}, {130, 5}, {200, 70}, {389, 33}, {259, 140}};
 
 /* Any rows of any panel, expanded, are B's. */
 static void check_bits(void **state) {
