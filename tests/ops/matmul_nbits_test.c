@@ -132,6 +132,12 @@ static void check_isa(void **state) {
                     i % 2 ? 4 : 0, (int)draw(3), i & 1,       i % 8 != 7,      i % 16 == 15};
     check_case(&t, v->needs);
   }
+  /* one quantized row, by several panels at a time, some left over, and the last of them narrow */
+  for (uint32_t i = 0; i < 60; i++) {
+    nbits_case t = {1,     20 + draw(150), ks[draw(4)], i % 3 ? 4 : bits[i / 3 % 5], blocks[i % 4 % 3], 4, (int)draw(3),
+                    i & 1, true,           false};
+    check_case(&t, v->needs);
+  }
   /* groups of columns from all over, as many as a block has; for many rows, too */
   for (uint32_t i = 0; i < 20; i++) {
     nbits_case t = {i % 4 == 3 ? 33 : 1 + draw(14),
