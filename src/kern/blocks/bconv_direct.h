@@ -64,11 +64,12 @@ typedef void ox_bconv_mul_fn(const ox_bconv_mul *m);
 typedef struct ox_bconv_variant {
   ox_isa needs;
   const char *name;
-  double macs_per_ns;                                     /* peak */
-  int64_t k_block;                                        /* largest k for which a panel's weights stay in L1 */
-  int64_t n_panels;                                       /* panels of a register block, */
-  bool threes;                                            /* but the last three of an odd number are one */
-  int64_t n_pixels[OX_BCONV_MOST_PANELS];                 /* largest number of pixels, by panels - 1 */
+  double macs_per_ns;                     /* peak */
+  int64_t k_block;                        /* largest k for which a panel's weights stay in L1 */
+  int64_t n_panels;                       /* panels of a register block, */
+  bool threes;                            /* but the last three of an odd number are one */
+  int64_t n_pixels[OX_BCONV_MOST_PANELS]; /* largest number of pixels, by panels - 1 */
+  int64_t post_strips; /* whose outputs stay in L1 until an activation that is not a clamp is applied to them */
   ox_bconv_mul_fn *const (*mul)[OX_BCONV_MOST_PIXELS];    /* [panels - 1][pixels - 1] */
   int64_t n_halved[OX_BCONV_MOST_PANELS];                 /* the same if the last panel is halved; 0: use |mul| */
   ox_bconv_mul_fn *const (*halved)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
@@ -94,10 +95,6 @@ typedef struct ox_bconv_variant {
 /* How many of |left| panels the next register block takes. */
 static inline int64_t ox_bconv_panels(const ox_bconv_variant *v, int64_t left) {
   return v->threes && left == 3 ? 3 : OX_MIN(left, v->n_panels);
-}
-/* Strips whose outputs stay in L1 until an activation other than a clamp is applied to them. */
-static inline int64_t ox_bconv_post_strips(const ox_bconv_variant *v) {
-  return v->needs == OX_AVX2 ? 8 : 4; /* of 6 pixels, of 9 to 28 elsewhere (NEON: 6, not measured) */
 }
 /* A register block: panels, largest number of pixels, micro-kernels by pixels - 1. */
 typedef struct ox_bconv_tile {

@@ -254,12 +254,16 @@ static void apply_slopes(float *y, const float *slope, size_t n) {
 #ifndef BCONV_MR3
 #define BCONV_MR3 0
 #endif
+#ifndef BCONV_POST
+#define BCONV_POST 4
+#endif
 static const ox_bconv_variant few = {.needs = BCONV_NEEDS,
                                      .name = "bconv_few_" OX_QUOTE(BCONV_ISA),
                                      .macs_per_ns = BCONV_RATE,
                                      .k_block = INT64_MAX,
                                      .n_panels = 1,
                                      .n_pixels = {BCONV_MRF},
+                                     .post_strips = BCONV_POST,
                                      .mul = fews,
                                      .finish = finish,
                                      .apply_slopes = apply_slopes};
@@ -269,15 +273,17 @@ static const ox_bconv_variant apart = {.needs = BCONV_NEEDS,
                                        .k_block = BCONV_K,
                                        .n_panels = OX_COUNT(aparts),
                                        .n_pixels = {BCONV_MR1, BCONV_MR2},
+                                       .post_strips = BCONV_POST,
                                        .mul = aparts};
-#define BCONV_VARIANT(halved2, tables, or_split)                                                               \
-  {                                                                                                            \
-    .needs = BCONV_NEEDS, .name = "bconv_" OX_QUOTE(BCONV_ISA), .macs_per_ns = BCONV_RATE, .k_block = BCONV_K, \
-    .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                       \
-    .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .mul = muls, .n_halved = {0, halved2, BCONV_HALVED3},       \
-    .halved = tables, .few = &few, .apart = &apart, .split = or_split, .n_stem = {BCONV_STEM1, BCONV_STEM2},   \
-    .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG, .grouped = groupeds, .spread = spread,                    \
-    .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish, .apply_slopes = apply_slopes,    \
+#define BCONV_VARIANT(halved2, tables, or_split)                                                                \
+  {                                                                                                             \
+    .needs = BCONV_NEEDS, .name = "bconv_" OX_QUOTE(BCONV_ISA), .macs_per_ns = BCONV_RATE, .k_block = BCONV_K,  \
+    .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                        \
+    .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .post_strips = BCONV_POST, .mul = muls,                      \
+    .n_halved = {0, halved2, BCONV_HALVED3}, .halved = tables, .few = &few, .apart = &apart, .split = or_split, \
+    .n_stem = {BCONV_STEM1, BCONV_STEM2}, .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG, .grouped = groupeds, \
+    .spread = spread, .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish,                 \
+    .apply_slopes = apply_slopes,                                                                               \
   }
 #ifdef BCONV_SPLIT
 static const ox_bconv_variant split = BCONV_VARIANT(BCONV_MR2, BCONV_SPLIT, NULL);

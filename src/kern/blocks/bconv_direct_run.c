@@ -217,7 +217,7 @@ static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, const ox_
   m->y_move = (size_t)(rows == 2 ? 2 * s->y_row : n * s->y_step), m->y_gap = (size_t)(s->y_step - OX_BLOCK);
   bool post = (p->post || s->slope) && m->last;
   for (int64_t i = 0, now; i < count; i += now) {
-    now = post ? OX_MIN(count - i, ox_bconv_post_strips(p->v)) : count - i;
+    now = post ? OX_MIN(count - i, p->v->post_strips) : count - i;
     m->n_strips = (size_t)now;
     reg->mul[rows * n - 1](m);
     m->ahead += m->ahead_k * m->n_segs * m->n_strips * OX_BLOCK;

@@ -145,7 +145,7 @@ static void strips(const ox_bconv_direct_plan *p, ox_bconv_mul *m, const pixels 
   bool post = p->post && m->last;
   m->x_move = m->y_move = (size_t)(n * OX_BLOCK);
   for (int64_t i = 0, now; i < count; i += now, at += now * n) {
-    now = post ? OX_MIN(count - i, ox_bconv_post_strips(p->v)) : count - i;
+    now = post ? OX_MIN(count - i, p->v->post_strips) : count - i;
     m->n_strips = (size_t)now;
     m->x[0] = x + at * OX_BLOCK, m->x[1] = m->x[0] + half;
     m->y[0] = px->y + y + at * OX_BLOCK, m->y[1] = m->y[0] + half;
