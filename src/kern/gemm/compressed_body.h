@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/compressed_body.h - the kernels of compressed.h. Cannot fail, cannot allocate, touch no global. Parameters:
- * COMPRESSED_NAME, COMPRESSED_FORM, COMPRESSED_MR (most rows in registers). Include simd/f32_<isa>.h first; define how
- * a group of 28 L bytes holds its weights: bool compress_group(const float *rows, uint8_t base, uint8_t *to): returns
- * whether all weights are in range bool is_in_range(uint32_t bits, uint32_t base) void expand_group(const uint8_t *p,
- * uint8_t base, vf32 *w) COMPRESSED_MOST_BASE: the largest base of a group. COMPRESSED_PANELS: how many panels are
- * multiplied at a time. */
+ * COMPRESSED_NAME, COMPRESSED_FORM, COMPRESSED_MR (most rows in registers), COMPRESSED_MOST_BASE (largest base of a
+ * group), COMPRESSED_PANELS (how many panels are multiplied at a time). Include simd/f32_<isa>.h first; define how a
+ * group of 28 L bytes holds its weights:
+ *
+ *     bool compress_group(const float *rows, uint8_t base, uint8_t *to); whether all weights are in range
+ *     bool is_in_range(uint32_t bits, uint32_t base);
+ *     void expand_group(const uint8_t *p, uint8_t base, vf32 *w); */
 #include <string.h>
 
 #include "kern/gemm/compressed.h"
