@@ -6,8 +6,9 @@
 #define BCONV_NEEDS OX_AVX2
 #define BCONV_RATE 60
 #define BCONV_K 512
-#define BCONV_MR1 6  /* pixels beside one panel */
-#define BCONV_MRG 6  /* in groups */
-#define BCONV_MRF 10 /* of few outputs */
-#define BCONV_POST 8 /* strips that an activation is applied to at a time */
+#define BCONV_MR1 6    /* pixels beside one panel */
+#define BCONV_LOWER 12 /* beside half a panel */
+#define BCONV_MRG 6    /* in groups */
+#define BCONV_MRF 10   /* of few outputs */
+#define BCONV_POST 8   /* strips that an activation is applied to at a time */
 #include "kern/blocks/bconv_direct_body.h"

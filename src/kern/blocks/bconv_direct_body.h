@@ -20,7 +20,7 @@ OX_INLINE vf32 bias_of(const float *bias, size_t channels, int j) {
   return bias ? vf32_load_n(bias + j * L, lanes_of(channels, j)) : vf32_zero();
 }
 
-#define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < np * PER; j++)
+#define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++)
 /* Hides from the compiler how the pointer was computed: else it keeps a register for each address nearby. */
 OX_INLINE float *whole(float *p) {
 #if defined(__GNUC__)
@@ -43,8 +43,8 @@ typedef vf32 sums[OX_BCONV_MOST_PANELS * PER]; /* of a pixel */
 
 /* The products of one k; x: the four runs of pixels of begin_segment. */
 OX_INLINE void add_channel(sums *acc, const float *const *x, size_t step, const float *w, size_t w_panel, int mr,
-                           int np) {
-  const int nv = np * PER, h = (mr + 1) / 2;
+                           int nv) {
+  const int h = (mr + 1) / 2;
   vf32 wv[OX_BCONV_MOST_PANELS * PER];
   OX_UNROLL for (int j = 0; j < nv; j++) wv[j] = vf32_load(w + (size_t)(j / PER) * w_panel + j % PER * L);
   OX_UNROLL for (int i = 0; i < mr; i++) {
@@ -70,7 +70,8 @@ OX_INLINE void begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *s, size_
 }
 
 /* Adds the products of all segments of the strip that is |at| floats after the first. */
-OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, int mr, int np) {
+OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, int mr, int nv) {
+  const int np = (nv + PER - 1) / PER;
   const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;
 #ifdef BCONV_K_AT_ONCE
@@ -86,43 +87,45 @@ OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const floa
       ahead = fetch_weights(m, ahead, OX_MIN(ahead + each, until), np);
       OX_UNROLL for (int k = 0; k < BCONV_K_AT_ONCE; k++) {
         const float *xk[] = {x[0] + k, x[1] + k, x[2] + k, x[3] + k};
-        add_channel(acc, xk, step, w + k * OX_BLOCK, w_panel, mr, np);
+        add_channel(acc, xk, step, w + k * OX_BLOCK, w_panel, mr, nv);
       }
       OX_UNROLL for (int i = 0; i < 4; i++) x[i] += BCONV_K_AT_ONCE;
     }
 #endif
     ahead = fetch_weights(m, ahead, until, np);
-    for (; w < w_end; w += OX_BLOCK, x[0]++, x[1]++, x[2]++, x[3]++) add_channel(acc, x, step, w, w_panel, mr, np);
+    for (; w < w_end; w += OX_BLOCK, x[0]++, x[1]++, x[2]++, x[3]++) add_channel(acc, x, step, w, w_panel, mr, nv);
   }
   return ahead;
 }
 
-/* Sums of |n| pixels for one panel, acc[i][j0 + j] of pixel i: from memory, plus a residual, to memory. */
-OX_INLINE void load_run(sums *acc, const float *y, size_t step, int n, int j0) {
-  OX_UNROLL for (int i = 0; i < n; i++, y += step) OX_UNROLL for (int j = 0; j < PER; j++) acc[i][j0 + j] =
+/* Sums of |n| pixels for |per| vectors of one panel, acc[i][j0 + j] of pixel i: from memory, plus a residual, to
+ * memory, where the other vectors become zero. */
+OX_INLINE void load_run(sums *acc, const float *y, size_t step, int n, int j0, int per) {
+  OX_UNROLL for (int i = 0; i < n; i++, y += step) OX_UNROLL for (int j = 0; j < per; j++) acc[i][j0 + j] =
       vf32_load(y + j * L);
 }
-OX_INLINE void add_run(sums *acc, const float *z, size_t step, int n, int j0) {
-  OX_UNROLL for (int i = 0; i < n; i++, z += step) OX_UNROLL for (int j = 0; j < PER; j++) acc[i][j0 + j] =
+OX_INLINE void add_run(sums *acc, const float *z, size_t step, int n, int j0, int per) {
+  OX_UNROLL for (int i = 0; i < n; i++, z += step) OX_UNROLL for (int j = 0; j < per; j++) acc[i][j0 + j] =
       vf32_add(acc[i][j0 + j], vf32_load(z + j * L));
 }
-OX_INLINE void store_run(sums *acc, float *y, size_t step, int n, int j0) {
+OX_INLINE void store_run(sums *acc, float *y, size_t step, int n, int j0, int per) {
   OX_UNROLL for (int i = 0; i < n; i++, y += step) OX_UNROLL for (int j = 0; j < PER; j++)
-      vf32_store(y + j * L, acc[i][j0 + j]);
+      vf32_store(y + j * L, j < per ? acc[i][j0 + j] : vf32_zero());
 }
-#define EACH_RUN(what, of)                                                           \
-  OX_UNROLL for (int q = 0; q < np; q++) {                                           \
-    size_t at = y_at + (size_t)q * m->y_panel;                                       \
-    what(acc, whole((float *)m->of[0] + at), step, h, PER *q);                       \
-    if (mr > h) what(acc + h, whole((float *)m->of[1] + at), step, mr - h, PER * q); \
+#define EACH_RUN(what, of)                                                                \
+  OX_UNROLL for (int q = 0; q * PER < nv; q++) {                                          \
+    const int per = OX_MIN((int)PER, nv - q * PER);                                       \
+    size_t at = y_at + (size_t)q * m->y_panel;                                            \
+    what(acc, whole((float *)m->of[0] + at), step, h, PER *q, per);                       \
+    if (mr > h) what(acc + h, whole((float *)m->of[1] + at), step, mr - h, PER * q, per); \
   }
 
 /* Sums begin with the bias, which is kept in memory since all registers hold sums, or with the values of Y. */
 OX_INLINE void begin_sums(const ox_bconv_mul *m, const float *bias, size_t y_at, size_t step, sums *acc, int mr,
-                          int np) {
+                          int nv) {
   const int h = (mr + 1) / 2;
   if (m->first) {
-    OX_UNROLL for (int j = 0; j < np * PER; j++) {
+    OX_UNROLL for (int j = 0; j < nv; j++) {
       vf32 b = vf32_load(bias + j * L);
       OX_UNROLL for (int i = 0; i < mr; i++) acc[i][j] = b;
     }
@@ -131,7 +134,7 @@ OX_INLINE void begin_sums(const ox_bconv_mul *m, const float *bias, size_t y_at,
   }
 }
 
-OX_INLINE void end_sums(const ox_bconv_mul *m, size_t y_at, size_t step, sums *acc, int mr, int np) {
+OX_INLINE void end_sums(const ox_bconv_mul *m, size_t y_at, size_t step, sums *acc, int mr, int nv) {
   const int h = (mr + 1) / 2;
   if (m->first && m->z[0]) EACH_RUN(add_run, z)
   if (m->last) {
@@ -142,28 +145,29 @@ OX_INLINE void end_sums(const ox_bconv_mul *m, size_t y_at, size_t step, sums *a
   EACH_RUN(store_run, y)
 }
 
-/* |step|: floats from pixel to pixel of Y. */
-OX_INLINE void product(const ox_bconv_mul *m, size_t step, int mr, int np) {
+/* |step|: floats from pixel to pixel of Y; |nv|: vectors of outputs, of the last panel perhaps fewer than it has. */
+OX_INLINE void product(const ox_bconv_mul *m, size_t step, int mr, int nv) {
   const float *ahead = m->ahead;
   size_t x_at = 0, y_at = 0;
   float bias[OX_BCONV_MOST_PANELS * OX_BLOCK];
-  OX_UNROLL for (int j = 0; j < np * PER; j++) vf32_store(bias + j * L, bias_of(m->bias, m->channels, j));
+  OX_UNROLL for (int j = 0; j < nv; j++) vf32_store(bias + j * L, bias_of(m->bias, m->channels, j));
   for (size_t strip = m->n_strips; strip--; x_at += m->x_move, y_at += m->y_move) {
     sums acc[OX_BCONV_MOST_PIXELS];
-    if (m->n_segs > 2) fetch_results(m, y_at, step, mr, np);
-    begin_sums(m, whole(bias), y_at, step, acc, mr, np);
-    ahead = add_products(m, x_at, ahead, acc, mr, np);
-    end_sums(m, y_at, step, acc, mr, np);
+    if (m->n_segs > 2) fetch_results(m, y_at, step, mr, (nv + PER - 1) / PER);
+    begin_sums(m, whole(bias), y_at, step, acc, mr, nv);
+    ahead = add_products(m, x_at, ahead, acc, mr, nv);
+    end_sums(m, y_at, step, acc, mr, nv);
   }
 }
 
 #define BCONV_MUL(np, mr) \
-  static void mul_##np##_##mr(const ox_bconv_mul *m) { product(m, OX_BLOCK, mr, np); }
+  static void mul_##np##_##mr(const ox_bconv_mul *m) { product(m, OX_BLOCK, mr, np *PER); }
 #define BCONV_UP_TO_2(X, np) X(np, 1) X(np, 2)
 #define BCONV_UP_TO_6(X, np) BCONV_UP_TO_2(X, np) X(np, 3) X(np, 4) X(np, 5) X(np, 6)
 #define BCONV_UP_TO_9(X, np) BCONV_UP_TO_6(X, np) X(np, 7) X(np, 8) X(np, 9)
 #define BCONV_UP_TO_14(X, np) BCONV_UP_TO_9(X, np) X(np, 10) X(np, 11) X(np, 12) X(np, 13) X(np, 14)
 #define BCONV_UP_TO_10(X, np) BCONV_UP_TO_9(X, np) X(np, 10)
+#define BCONV_UP_TO_12(X, np) BCONV_UP_TO_10(X, np) X(np, 11) X(np, 12)
 #define BCONV_UP_TO_16(X, np) BCONV_UP_TO_14(X, np) X(np, 15) X(np, 16)
 #define BCONV_UP_TO_28(X, np) \
   BCONV_UP_TO_16(X, np)       \
@@ -192,7 +196,7 @@ static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
 
 /* With gaps between the pixels of Y, in tables of their own: a step that is not a constant costs 0.7 % of the time. */
 #define BCONV_MUL_APART(np, mr) \
-  static void apart_##np##_##mr(const ox_bconv_mul *m) { product(m, OX_BLOCK + m->y_gap, mr, np); }
+  static void apart_##np##_##mr(const ox_bconv_mul *m) { product(m, OX_BLOCK + m->y_gap, mr, np * PER); }
 #define BCONV_APART_ROW(np, mr) apart_##np##_##mr,
 /* clang-format off */
 BCONV_UP_TO(BCONV_MR1)(BCONV_MUL_APART, 1)
@@ -207,10 +211,24 @@ static ox_bconv_mul_fn *const aparts[][OX_BCONV_MOST_PIXELS] = {
 };
 /* clang-format on */
 
-#ifdef BCONV_HALVED
+/* For a last panel of at most 8 channels where a block is two vectors: the first one alone. */
+#ifdef BCONV_LOWER
+#define BCONV_MUL_LOWER(np, mr) \
+  static void lower_##mr(const ox_bconv_mul *m) { product(m, OX_BLOCK, mr, 1); }
+#define BCONV_LOWER_ROW(np, mr) lower_##mr,
+/* clang-format off */
+BCONV_UP_TO(BCONV_LOWER)(BCONV_MUL_LOWER, 1)
+static ox_bconv_mul_fn *const lower[][OX_BCONV_MOST_PIXELS] = {{BCONV_UP_TO(BCONV_LOWER)(BCONV_LOWER_ROW, 1)}};
+/* clang-format on */
+#define BCONV_HALVED lower
+#define BCONV_HALVED2 0
+#define BCONV_HALVED3 0
+#elif defined(BCONV_HALVED)
+#define BCONV_LOWER 0
 #include "kern/blocks/bconv_halved_body.h"
 #include "kern/blocks/bconv_narrow_body.h"
 #else
+#define BCONV_LOWER 0
 #define BCONV_HALVED NULL
 #define BCONV_HALVED2 0
 #define BCONV_HALVED3 0
@@ -275,15 +293,15 @@ static const ox_bconv_variant apart = {.needs = BCONV_NEEDS,
                                        .n_pixels = {BCONV_MR1, BCONV_MR2},
                                        .post_strips = BCONV_POST,
                                        .mul = aparts};
-#define BCONV_VARIANT(halved2, tables, or_split)                                                                \
-  {                                                                                                             \
-    .needs = BCONV_NEEDS, .name = "bconv_" OX_QUOTE(BCONV_ISA), .macs_per_ns = BCONV_RATE, .k_block = BCONV_K,  \
-    .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                        \
-    .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .post_strips = BCONV_POST, .mul = muls,                      \
-    .n_halved = {0, halved2, BCONV_HALVED3}, .halved = tables, .few = &few, .apart = &apart, .split = or_split, \
-    .n_stem = {BCONV_STEM1, BCONV_STEM2}, .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG, .grouped = groupeds, \
-    .spread = spread, .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish,                 \
-    .apply_slopes = apply_slopes,                                                                               \
+#define BCONV_VARIANT(halved2, tables, or_split)                                                                     \
+  {                                                                                                                  \
+    .needs = BCONV_NEEDS, .name = "bconv_" OX_QUOTE(BCONV_ISA), .macs_per_ns = BCONV_RATE, .k_block = BCONV_K,       \
+    .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                             \
+    .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .post_strips = BCONV_POST, .mul = muls,                           \
+    .n_halved = {BCONV_LOWER, halved2, BCONV_HALVED3}, .halved = tables, .few = &few, .apart = &apart,               \
+    .split = or_split, .n_stem = {BCONV_STEM1, BCONV_STEM2}, .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG,        \
+    .grouped = groupeds, .spread = spread, .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish, \
+    .apply_slopes = apply_slopes,                                                                                    \
   }
 #ifdef BCONV_SPLIT
 static const ox_bconv_variant split = BCONV_VARIANT(BCONV_MR2, BCONV_SPLIT, NULL);
