@@ -121,9 +121,10 @@ static const rg_row rows[] = {
          "a", "x") "b = Resize <mode = \"cubic\"> (a, , , e) c = Resize <mode = \"linear\"> (b, , , r) " CONV3("y",
                                                                                                                "c") "}",
      "blocks", "ToBlocks BlockConv Resize Resize BlockConv FromBlocks", 1e-5},
+    /* Abs: a mean of both signs may be small beside the errors of what it is made from */
     {HEAD "(" MAP " x) => (float[2, 30] y, float[2, 30, 1, 1] m, float[2, 30, 15] n) { " W3 CONV3("a", "x")
-         CONV3("b", "a") "y = ReduceMean <axes = [-1, 2], keepdims = 0> (b) m = GlobalMaxPool (b) "
-                         "n = ReduceMax <axes = [2], keepdims = 0> (b) }",
+         CONV3("b", "a") "c = Abs (b) y = ReduceMean <axes = [-1, 2], keepdims = 0> (c) m = GlobalMaxPool (c) "
+                         "n = ReduceMax <axes = [2], keepdims = 0> (c) }",
      "blocks", NULL, 1e-5},
     {HEAD18 "(" MAP " x) => (float[2, 30, 1, 1] y) { " W3 CONV3(
          "a", "x") "i = Constant <value_ints = [-1, 2]> () y = ReduceMean (a, i) }",
