@@ -3,7 +3,6 @@
  * memory of its own. The hardware of Zen 3 prefetches four streams 1.45 times as fast as one (28 GB/s a core, small
  * pages or huge ones), if turns have 512 bytes or less; prefetching one by instructions gains a tenth. Included by
  * compressed_body.h. */
-#include "base/pages.h"
 
 enum { TURN = 2 /* groups */, MOST_SUMS = 6 * NR /* floats of a panel: rows times interleaved sums, times NR */ };
 
@@ -15,13 +14,6 @@ OX_INLINE uint32_t listed_groups(const ox_compressed_head *h) {
   for (size_t i = 0; i < OX_COMPRESSED_LISTED && h->at[i] != OX_COMPRESSED_NONE; i++)
     groups |= (uint32_t)1 << h->at[i] / (GROUP * NR);
   return groups;
-}
-
-/* On Intel's processors, whose panels come one at a time (compressed_one.h). */
-OX_INLINE void fetch_groups(const uint8_t *p) {
-  enum { AHEAD = 8192 };
-  OX_UNROLL for (size_t i = 0; i < TURN * GROUP_BYTES; i += 64) OX_PREFETCH_L2(p + AHEAD + i);
-  ox_prefetch_pages(p + AHEAD, TURN * GROUP_BYTES);
 }
 
 /* Adds the products of |n| groups of a segment, from |g| on. The sums are kept in memory between turns. */
@@ -75,7 +67,7 @@ OX_INLINE void multiply_rows(const ox_gemm_tile *t, const int m, const int ku) {
       n = OX_MIN(groups - g, (size_t)TURN);
       for (size_t q = 0; q < panels; q++) {
         const uint8_t *segment = first + q * panel_bytes;
-        if (t->streams) fetch_groups(segment + g * GROUP_BYTES);
+        if (t->streams) fetch_ahead(segment + g * GROUP_BYTES, TURN * GROUP_BYTES);
         if (OX_LIKELY((listed[q] >> g & ((1 << TURN) - 1)) == 0)) {
           if (n == TURN)
             multiply_turn(t, segment, g, a, sums[q], TURN, m, ku);

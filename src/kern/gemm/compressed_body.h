@@ -9,6 +9,7 @@
  *     void expand_group(const uint8_t *p, uint8_t base, vf32 *w); */
 #include <string.h>
 
+#include "base/pages.h"
 #include "kern/gemm/compressed.h"
 
 enum { NR = 2 * VF32_LANES, MR = COMPRESSED_MR };
@@ -101,6 +102,15 @@ OX_INLINE void multiply_group(vf32 acc[4][MR][NV], const vf32 w[VECTORS], const 
     vf32 ai = vf32_splat(a[i * rs + r * ks]);
     OX_UNROLL for (int j = 0; j < NV; j++) acc[r % ku][i][j] = vf32_fma(ai, w[NV * r + j], acc[r % ku][i][j]);
   }
+}
+
+/* Memory is read from one end to the other, and the hardware prefetches it: on Zen, prefetching by instructions made it
+ * slower. Sapphire Rapids reads 1.3 times as much if they prefetch to L2 (to L1 1.15 times, 2 KB ahead 1.13). |bytes|
+ * are read at a time. */
+OX_INLINE void fetch_ahead(const uint8_t *p, const size_t bytes) {
+  enum { AHEAD = 8192 };
+  OX_UNROLL for (size_t i = 0; i < bytes; i += 64) OX_PREFETCH_L2(p + AHEAD + i);
+  ox_prefetch_pages(p + AHEAD, bytes);
 }
 
 /* Adds the last rows, fewer than a group, to the sums that the plain kernel adds them to, and stores one panel's sums.

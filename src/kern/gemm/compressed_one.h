@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/compressed_one.h - multiplies by one compressed panel after the other, from end to end. Included by
  * compressed_body.h. */
-#include "base/pages.h"
 
 /* Of a segment of |n| groups, those before the first one from |g| on that has listed weights. */
 OX_INLINE size_t exact_until(const ox_compressed_head *h, size_t g, size_t n) {
@@ -10,14 +9,6 @@ OX_INLINE size_t exact_until(const ox_compressed_head *h, size_t g, size_t n) {
     if (group >= g) return OX_MIN(group, n); /* the end of the list is beyond all groups */
   }
   return n;
-}
-
-/* Memory is read from one end to the other, and the hardware prefetches it: on Zen, prefetching by instructions made it
- * slower. Sapphire Rapids reads 1.3 times as much if they prefetch to L2 (to L1 1.15 times, 2 KB ahead 1.13). */
-OX_INLINE void fetch_group(const uint8_t *p) {
-  enum { AHEAD = 8192 };
-  OX_UNROLL for (size_t i = 0; i < GROUP_BYTES; i += 64) OX_PREFETCH_L2(p + AHEAD + i);
-  ox_prefetch_pages(p + AHEAD, GROUP_BYTES);
 }
 
 /* |m| and |ku| are constants after inlining. */
@@ -38,7 +29,7 @@ OX_INLINE void multiply_rows(const ox_gemm_tile *t, const int m, const int ku) {
     for (size_t g = 0; g < n; g++, group += GROUP_BYTES, a += GROUP * ks) {
       const size_t end = is_void ? g : exact_until(h, g, n);
       for (; g < end; g++, group += GROUP_BYTES, a += GROUP * ks) {
-        if (t->streams) fetch_group(group);
+        if (t->streams) fetch_ahead(group, GROUP_BYTES);
         expand_group(group, h->base[g], w);
         multiply_group(acc, w, a, rs, ks, m, ku);
       }
