@@ -57,6 +57,8 @@ static const bconv_shape bconv_shapes[] = {
     {"groups of blocks", 0, 2, 3, 32, 16, {1, 11, 17}, {1, 3, 3}, {1, 2, 1}, {1, 1, 2}, {0, 1, 2}},
     {"groups of four", 0, 2, 32, 4, 4, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"groups of eight", 0, 1, 5, 8, 8, {1, 9, 9}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
+    {"groups of eight, longest strips", 0, 2, 3, 8, 8, {1, 6, 42}, {1, 3, 5}, ONES, ONES, {0, 1, 2}},
+    {"groups of two", 0, 1, 11, 2, 2, {1, 5, 40}, {1, 3, 3}, ONES, {1, 2, 3}, {0, 2, 3}},
     {"groups of two to eight", 0, 2, 7, 2, 8, {1, 9, 30}, {1, 3, 5}, {1, 1, 2}, {1, 2, 3}, {0, 2, 4}},
     {"groups of one to four", 0, 1, 9, 1, 4, {3, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"groups of eight to sixteen", 0, 1, 3, 8, 16, {1, 60, 61}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},

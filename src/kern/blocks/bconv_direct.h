@@ -42,13 +42,13 @@ typedef struct ox_bconv_mul {
   bool first, last; /* first: sums begin with the bias, else with y, and z is added; last: sums are clamped */
 } ox_bconv_mul;
 
-/* A convolution whose groups lie within one block. The inputs are spread out first: lane l of vector j of a pixel is
- * the j-th input channel of the group that output l belongs to. */
+/* A convolution whose groups lie within one block. The inputs are spread out first (lane l of vector j of a pixel is
+ * the j-th input channel of the group that output l belongs to), or, for |even| kernels, a pixel is its block. */
 typedef struct ox_bconv_grouped {
   const float *w; /* [k][16] in the order of the segments */
   const float *x[2];
   size_t x_step;
-  const ox_bconv_seg *segs; /* k: vectors of 16 */
+  const ox_bconv_seg *segs; /* k: vectors of 16 weights */
   size_t n_segs;
   float *y[2];
   const float *z[2], *bias;
@@ -57,7 +57,9 @@ typedef struct ox_bconv_grouped {
   const float *slope; /* [16] or NULL */
 } ox_bconv_grouped;
 
-enum { OX_BCONV_MOST_PANELS = 3, OX_BCONV_MOST_PIXELS = 28 };
+typedef void ox_bconv_grouped_fn(const ox_bconv_grouped *m);
+
+enum { OX_BCONV_MOST_PANELS = 3, OX_BCONV_MOST_PIXELS = 28, OX_BCONV_EVEN_SIZES = 3 /* groups of 2, 4, 8 */ };
 
 typedef void ox_bconv_mul_fn(const ox_bconv_mul *m);
 
@@ -79,7 +81,10 @@ typedef struct ox_bconv_variant {
   int64_t n_stem[OX_BCONV_MOST_PANELS]; /* as n_pixels, for images with three taps per row and stride 2; 0: none */
   ox_bconv_mul_fn *const (*stem)[OX_BCONV_MOST_PIXELS]; /* for n_stem / 2 to n_stem pixels */
   int64_t grouped_pixels;                               /* largest number of pixels */
-  void (*const *grouped)(const ox_bconv_grouped *m);    /* [pixels - 1] */
+  ox_bconv_grouped_fn *const *grouped;                  /* [pixels - 1] */
+  int64_t even_pixels[OX_BCONV_EVEN_SIZES]; /* the same for groups of as many inputs as outputs, which need not be
+                                               spread out; 0: none */
+  ox_bconv_grouped_fn *const (*even)[OX_BCONV_MOST_PIXELS]; /* [log2 of a group's channels - 1][pixels - 1] */
   /* to[p][j][l] = x[p][at[j][l]], j < |ic|, for each pixel p */
   void (*spread)(float *to, const float *x, const int32_t *at, size_t pixels, size_t ic);
   /* to[i][l] = from[i][l] s[i] for |n| lines */

@@ -9,6 +9,8 @@
 #define BCONV_MR1 6    /* pixels beside one panel */
 #define BCONV_LOWER 12 /* beside half a panel */
 #define BCONV_MRG 6    /* in groups */
+#define BCONV_EVEN 12  /* in groups of as many inputs as outputs, 2 or 4 */
+#define BCONV_EVEN8 14 /* 8 */
 #define BCONV_MRF 10   /* of few outputs */
 #define BCONV_POST 8   /* strips that an activation is applied to at a time */
 #include "kern/blocks/bconv_direct_body.h"

@@ -15,6 +15,7 @@
 #define VF32_LANES 8
 #define VF32_HAS_FMA 1
 #define VF32_HAS_PICK8 1 /* one instruction */
+#define VF32_HAS_OF_GROUPS 1
 typedef __m256 vf32;
 typedef __m256i vi32;
 typedef __m256 vm32; /* all ones or all zeros per lane */
@@ -45,6 +46,15 @@ OX_INLINE vf32 vf32_pick16(const float *p, vi32 at) { /* bit 3 of |at| as a sign
   return _mm256_blendv_ps(lo, hi, _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
 }
 OX_INLINE vf32 vf32_pick8(const float *p, vi32 at) { return _mm256_permutevar8x32_ps(_mm256_loadu_ps(p), at); }
+OX_INLINE vf32 vf32_of_groups(const float *p, int g, int c) { /* a shuffle needs a constant, which a parameter is not */
+  if (g >= VF32_LANES) return vf32_splat(p[c]);
+  __m256 v = _mm256_loadu_ps(p);
+  if (g == 2) return c ? _mm256_permute_ps(v, 0xf5) : _mm256_permute_ps(v, 0xa0);
+  return c == 0   ? _mm256_permute_ps(v, 0x00)
+         : c == 1 ? _mm256_permute_ps(v, 0x55)
+         : c == 2 ? _mm256_permute_ps(v, 0xaa)
+                  : _mm256_permute_ps(v, 0xff);
+}
 OX_INLINE vi32 vi32_zero(void) { return _mm256_setzero_si256(); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return _mm256_set1_epi32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return _mm256_loadu_si256((const void *)p); }

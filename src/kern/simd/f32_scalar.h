@@ -11,6 +11,8 @@
  * - join_halves(a, b): the first half of a, the second of b. swap_halves. Of 16 lanes only.
  * - pick16: p[at] for each lane of |at|, from 0 to 15; may read all 16.
  * - pick8, where VF32_HAS_PICK8: p[at & 7].
+ * - of_groups(p, g, c), where VF32_HAS_OF_GROUPS: lane l is p[l / g * g + c], the c-th element of its group of g (2, 4, 8
+ * or 16; g and c are constants after inlining); may read VF32_LANES floats.
  * - int arithmetic wraps. store_u8, store_i8 saturate. select(m, a, b): m ? a : b. andnot(a, b): ~a & b.
  * - sum, hmin, hmax combine lanes in a fixed tree order.
  * - transpose: VF32_LANES vectors as the rows of a square. pick(a, b, l): lane i is b[l[i]], or a[i] if l[i] is -1. */
