@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "base/macros.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"
@@ -184,15 +183,8 @@ static void test_repeated_runs_allocate_nothing(void **state) {
   }
 }
 
-/* Where the CPU has no AVX-512, sums of some libraries differ from run to run in the last bit: CTS_BITS says so. */
-static void skip_if_bits_vary(const subject *p) {
-  const char *bits = getenv("CTS_BITS");
-  if (strcmp(p->label, "library") == 0 && bits && strcmp(bits, "avx512") == 0 && !(ox_isa_host() & OX_AVX512)) skip();
-}
-
 static void test_same_bits_for_any_thread_count(void **state) {
   const subject *p = *state;
-  skip_if_bits_vary(p);
   static const uint32_t threads[] = {1, 2, 5};
   for (size_t i = 0; i < n_ep_models; i++) {
     opened o[OX_COUNT(threads)];
@@ -248,7 +240,6 @@ static void *client_main(void *arg) {
 
 static void test_many_threads_share_a_session(void **state) {
   const subject *p = *state;
-  skip_if_bits_vary(p);
   for (size_t i = 0; i < n_ep_models; i++) {
     opened o;
     pthread_t threads[CLIENTS];

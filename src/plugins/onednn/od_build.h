@@ -106,6 +106,8 @@ ox_status *od_define_seen(od_builder *b, uint32_t value, const ox_shape *shape, 
 ox_status *od_temporary(od_builder *b, const dnnl_memory_desc_t *md, uint32_t *out_mem);
 /* A view of |mem| described by |md|, which must lie within it. */
 ox_status *od_view(od_builder *b, uint32_t mem, const dnnl_memory_desc_t *md, uint32_t *out_mem);
+/* Likewise, from |bytes| on. */
+ox_status *od_view_at(od_builder *b, uint32_t mem, const dnnl_memory_desc_t *md, size_t bytes, uint32_t *out_mem);
 
 /* ---- constants ---- */
 

@@ -18,8 +18,8 @@ static ox_status *make_mems(ox_ep *ep, const od_plan *plan, od_context *c) {
     const od_buf *buf = &plan->bufs[plan->mems[i].buf];
     if (buf->first == UINT32_MAX) continue; /* no step uses it */
     void *at = DNNL_MEMORY_NONE;
-    if (buf->place == OD_ARENA) at = c->arena + buf->offset;
-    if (buf->place == OD_FIXED) at = buf->fixed;
+    if (buf->place == OD_ARENA) at = c->arena + buf->offset + plan->mems[i].offset;
+    if (buf->place == OD_FIXED) at = (char *)buf->fixed + plan->mems[i].offset;
     dnnl_status_t s = dnnl_memory_create(&c->mems[i], &plan->mems[i].md, ep->engine, at);
     if (s != dnnl_success)
       return od_fail(ep, od_status_code(s), "oneDNN: making a memory object: %s", od_status_text(s));
@@ -56,8 +56,8 @@ static ox_status *bind(ox_ep *ep, const od_plan *plan, od_context *c, const ox_i
   for (size_t i = 0; i < plan->n_mems; i++) {
     const od_buf *buf = &plan->bufs[plan->mems[i].buf];
     if (!c->mems[i] || buf->place == OD_ARENA || buf->place == OD_FIXED) continue;
-    void *at = buf->place == OD_INPUT ? io->in[buf->index]->data : io->out[buf->index]->data;
-    dnnl_status_t s = dnnl_memory_set_data_handle(c->mems[i], at);
+    char *at = buf->place == OD_INPUT ? io->in[buf->index]->data : io->out[buf->index]->data;
+    dnnl_status_t s = dnnl_memory_set_data_handle(c->mems[i], at + plan->mems[i].offset);
     if (s != dnnl_success) return od_fail(ep, od_status_code(s), "oneDNN: binding a tensor: %s", od_status_text(s));
   }
   return NULL;
@@ -92,7 +92,7 @@ static void execute(void *ctx) {
 }
 
 static ox_status *run_primitive(ox_ep *ep, const od_step *s, const dnnl_exec_arg_t *args) {
-  od_crew crew = {.host = &ep->host, .threads = ep->threads, .together = s->together};
+  od_crew crew = {.host = &ep->host, .threads = ep->threads, .together = s->together, .fixed = s->fixed};
   call c = {ep, s, args, dnnl_success};
   od_crew_call(&crew, execute, &c);
   if (c.status == dnnl_success && !crew.broken) return NULL;
@@ -101,16 +101,40 @@ static ox_status *run_primitive(ox_ep *ep, const od_step *s, const dnnl_exec_arg
                  crew.broken ? "its threads wait for each other, which was not expected" : od_status_text(c.status));
 }
 
+typedef struct group {
+  ox_ep *ep;
+  const od_step *first;
+  const dnnl_exec_arg_t *args;
+} group;
+
+static ox_status *run_some(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  (void)worker;
+  const group *g = ctx;
+  const dnnl_exec_arg_t *args = g->args;
+  for (int64_t i = 0; i < end; args += g->first[i].n_args, i++)
+    if (i >= begin) OD_TRY(run_primitive(g->ep, &g->first[i], args));
+  return NULL;
+}
+
+/* Runs |s| and the steps beside it. */
+static ox_status *run_step(ox_ep *ep, const od_plan *plan, const od_context *c, const od_step *s,
+                           const dnnl_exec_arg_t *args) {
+  if (!s->prim) return run_own(ep, plan, s, c);
+  if (!s->beside) return run_primitive(ep, s, args);
+  group g = {ep, s, args};
+  return ep->host.parallel_tiles(&ep->host, s->beside + 1, (uint32_t)ep->threads, run_some, &g);
+}
+
 ox_status *od_context_run(ox_ep *ep, const od_plan *plan, od_context *c, const ox_io *io) {
   const dnnl_exec_arg_t *args = c->args;
   OD_TRY(bind(ep, plan, c, io));
-  for (size_t i = 0; i < plan->n_steps; i++) {
+  for (size_t i = 0, end; i < plan->n_steps; i = end) {
     const od_step *s = &plan->steps[i];
     int64_t start = ep->host.now_ns();
     OD_TRY(stopped(ep, io));
-    OD_TRY(s->prim ? run_primitive(ep, s, args) : run_own(ep, plan, s, c));
+    OD_TRY(run_step(ep, plan, c, s, args));
     if (io->profile_event) io->profile_event(io, s->impl, start, ep->host.now_ns() - start);
-    args += s->n_args;
+    for (end = i + 1 + s->beside; i < end; i++) args += plan->steps[i].n_args;
   }
   return NULL;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "od_int8.h"
+#include "od_shares.h"
 
 /* ---- claims ---- */
 
@@ -121,7 +122,7 @@ dnnl_status_t od_conv_describe(od_builder *b, const od_conv *c, const od_conv_ty
   dnnl_status_t s = dnnl_dilated_convolution_forward_desc_init(
       &desc, dnnl_forward_inference, dnnl_convolution_direct, &x, &weights,
       t->bias == dnnl_data_type_undef ? NULL : &bias, &y, w->step, w->dilate, w->before, w->after);
-  return s == dnnl_success ? dnnl_primitive_desc_create(out_pd, &desc, attr, b->ep->engine, NULL) : s;
+  return s == dnnl_success ? od_primitive_desc_create(out_pd, &desc, attr, b->ep->engine) : s;
 }
 
 /* Describes the primitive with the longest part of the chain for which there is fast code; without a chain any

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "od_convolution.h"
+#include "od_shares.h"
 
 const char *od_conv_transpose_refuse(const od_node *n) {
   ox_shape x, w;
@@ -86,7 +87,7 @@ static dnnl_status_t describe_with(od_builder *b, const od_conv *c, dnnl_data_ty
   dnnl_status_t s = dnnl_dilated_deconvolution_forward_desc_init(
       &desc, dnnl_forward_inference, dnnl_deconvolution_direct, &x, &weights, has_bias ? &bias : NULL, &y, w->step,
       w->dilate, w->before, w->after);
-  return s == dnnl_success ? dnnl_primitive_desc_create(out_pd, &desc, attr, b->ep->engine, NULL) : s;
+  return s == dnnl_success ? od_primitive_desc_create(out_pd, &desc, attr, b->ep->engine) : s;
 }
 
 static ox_status *describe(od_builder *b, const od_conv *c, dnnl_data_type_t type, bool has_bias, od_chain *chain,

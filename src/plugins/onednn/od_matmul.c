@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "od_int8.h"
+#include "od_shares.h"
 
 /* ---- claims ---- */
 
@@ -66,7 +67,7 @@ dnnl_status_t od_product_describe(od_builder *b, const od_product_types *t, dnnl
                                   dnnl_primitive_desc_t *out_pd) {
   dnnl_matmul_desc_t desc;
   dnnl_status_t s = dnnl_matmul_desc_init(&desc, &t->a, &t->w, t->bias.ndims ? &t->bias : NULL, &t->y);
-  return s == dnnl_success ? dnnl_primitive_desc_create(out_pd, &desc, attr, b->ep->engine, NULL) : s;
+  return s == dnnl_success ? od_primitive_desc_create(out_pd, &desc, attr, b->ep->engine) : s;
 }
 
 static ox_status *describe(od_builder *b, const od_product_types *t, od_chain *chain, dnnl_primitive_desc_t *out_pd) {

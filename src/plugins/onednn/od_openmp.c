@@ -8,7 +8,10 @@
  * whose members do wait (the GEMM drivers: at barriers, and for each other's partial sums) get a team of host threads
  * that run at the same time. Some of these drivers divide the work among all available threads before they open a
  * region and rely on every one of them. So the team is formed before the library is called, its size is reported as the
- * number of threads, and all regions of that call have the same members. */
+ * number of threads, and all regions of that call have the same members.
+ *
+ * A team has as many members as there are threads free, so where the bits tell how GEMM's work was divided, its
+ * primitives get no team but a fixed division (od_shares.h). */
 #define _GNU_SOURCE /* dladdr, RTLD_DEFAULT */
 #include "od_openmp.h"
 
@@ -203,7 +206,7 @@ void GOMP_barrier(void) {
 
 int omp_get_max_threads(void) {
   if (!atomic_load_explicit(&asked, memory_order_relaxed)) atomic_store_explicit(&asked, 1, memory_order_relaxed);
-  if (!here.crew || here.in || (here.crew->together && !here.crew->team)) return 1;
+  if (!here.crew || here.in || here.crew->fixed || (here.crew->together && !here.crew->team)) return 1;
   return here.crew->threads;
 }
 

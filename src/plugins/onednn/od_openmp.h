@@ -10,6 +10,7 @@ typedef struct od_crew {
   const ox_ep_host *host;
   int threads;          /* the number of threads reported to the library */
   int together;         /* 1: members wait for each other, so all of them must run at the same time */
+  int fixed;            /* 1: outside of regions the library has one thread (od_shares.h) */
   int alone;            /* 1: the calling thread, which holds a lock, runs all members one after the other */
   int broken;           /* set to 1 on a barrier although |together| is 0: the result is worthless */
   struct od_team *team; /* the team of od_crew_call; NULL: none */

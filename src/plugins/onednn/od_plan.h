@@ -26,6 +26,7 @@ typedef struct od_buf {
 typedef struct od_mem {
   dnnl_memory_desc_t md;
   uint32_t buf;
+  size_t offset; /* in the block, in bytes */
 } od_mem;
 
 typedef struct od_arg {
@@ -41,6 +42,8 @@ typedef struct od_step {
   size_t node;
   const char *name, *impl; /* names of the node and of the library's implementation */
   bool together;           /* its threads wait for each other, so they need a team (od_openmp.c) */
+  bool fixed;              /* how it divides its work must not depend on threads (od_shares.h) */
+  uint32_t beside;         /* the number of steps after this one that run at the same time */
   od_own own;
   float fill; /* OD_FILL: the value of all elements, which are float32 */
   od_loops_job job;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "od_eltwise.h"
+#include "od_shares.h"
 
 enum { MOST_GATES = 4 };
 
@@ -122,7 +123,7 @@ static dnnl_status_t describe(od_builder *b, const od_node *n, const net *k, dnn
   else if (s == dnnl_success)
     s = dnnl_gru_forward_desc_init(&desc, dnnl_forward_inference, way, &k->x, given(&k->h0), &k->w, &k->r, &k->bias,
                                    &k->y, given(&k->h), dnnl_rnn_flags_undef);
-  if (s == dnnl_success) s = dnnl_primitive_desc_create(out_pd, &desc, attr, b->ep->engine, NULL);
+  if (s == dnnl_success) s = od_primitive_desc_create(out_pd, &desc, attr, b->ep->engine);
   dnnl_primitive_attr_destroy(attr);
   return s;
 }

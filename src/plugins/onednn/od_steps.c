@@ -2,7 +2,7 @@
  * plugins/onednn/od_steps.c - appending steps to a plan. */
 #include <string.h>
 
-#include "od_build.h"
+#include "od_shares.h"
 
 ox_status *od_check(const od_builder *b, dnnl_status_t s, const char *doing) {
   if (s == dnnl_success) return NULL;
@@ -25,7 +25,7 @@ ox_status *od_attr_create(od_builder *b, dnnl_primitive_attr_t *out_attr) {
   return od_check(b, s, "setting attributes");
 }
 
-static const char *impl_of(const_dnnl_primitive_desc_t pd) {
+const char *od_impl_of(const_dnnl_primitive_desc_t pd) {
   const char *name = "";
   dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name);
   return name;
@@ -33,23 +33,12 @@ static const char *impl_of(const_dnnl_primitive_desc_t pd) {
 
 bool od_can_create(const_dnnl_primitive_desc_t pd) {
   dnnl_primitive_t prim;
-  if (dnnl_primitive_create(&prim, pd) != dnnl_success) return false;
+  if (od_primitive_create(&prim, pd) != dnnl_success) return false;
   dnnl_primitive_destroy(prim);
   return true;
 }
 
-bool od_is_reference(const_dnnl_primitive_desc_t pd) { return strncmp(impl_of(pd), "ref", 3) == 0; }
-
-/* Do the threads of this primitive wait for each other? True for implementations on the library's GEMM ("gemm", but not
- * "brgemm"), for RNNs, which call either, and for BatchNormalization, which has barriers between blocks of channels -
- * except its TBB variant, which has none and relies on as many members as there were threads at its creation. */
-static bool works_together(const_dnnl_primitive_desc_t pd, const char *impl) {
-  dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
-  dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind);
-  const char *gemm = strstr(impl, "gemm");
-  if (kind == dnnl_batch_normalization) return !strstr(impl, "tbb");
-  return kind == dnnl_rnn || (gemm && (gemm < impl + 2 || strncmp(gemm - 2, "br", 2) != 0));
-}
+bool od_is_reference(const_dnnl_primitive_desc_t pd) { return strncmp(od_impl_of(pd), "ref", 3) == 0; }
 
 static void touch(od_plan *p, uint32_t mem) {
   od_buf *buf = &p->bufs[p->mems[mem].buf];
@@ -79,14 +68,39 @@ static ox_status *emit(od_builder *b, const_dnnl_primitive_desc_t pd, od_args *a
   }
   od_step s = {.n_args = args->n};
   memcpy(s.arg, args->a, sizeof s.arg);
-  OD_TRY(od_check(b, dnnl_primitive_create(&s.prim, pd), "creating a primitive"));
-  s.impl = dnnl_primitive_get_primitive_desc(s.prim, &own) == dnnl_success ? impl_of(own) : "";
-  s.together = works_together(pd, s.impl);
+  OD_TRY(od_check(b, od_primitive_create(&s.prim, pd), "creating a primitive"));
+  s.impl = dnnl_primitive_get_primitive_desc(s.prim, &own) == dnnl_success ? od_impl_of(own) : "";
+  s.fixed = od_is_fixed(pd), s.together = !s.fixed && od_waits(pd);
   return add_step(b, s);
 }
 
+/* The last |n| steps will run at the same time. */
+static void set_beside(od_plan *p, uint32_t n) {
+  size_t first = p->n_steps - n;
+  p->steps[first].beside = n - 1;
+  for (size_t i = first; i < p->n_steps; i++)
+    for (uint32_t k = 0; k < p->steps[i].n_args; k++) {
+      od_buf *buf = &p->bufs[p->mems[p->steps[i].arg[k].mem].buf];
+      buf->first = (uint32_t)OD_MIN(buf->first, first);
+      buf->last = (uint32_t)(p->n_steps - 1);
+    }
+}
+
+static ox_status *emit_pieces(od_builder *b, const od_pieces *p, const od_args *args) {
+  for (uint32_t i = 0; i < p->n; i++) {
+    od_args some;
+    OD_TRY(od_pieces_args(b, p, i, args, &some));
+    OD_TRY(emit(b, i + 1 < p->n ? p->most : p->last, &some));
+  }
+  set_beside(b->plan, p->n);
+  return NULL;
+}
+
 ox_status *od_emit(od_builder *b, dnnl_primitive_desc_t pd, od_args *args) {
-  ox_status *st = emit(b, pd, args);
+  od_pieces pieces;
+  ox_status *st = od_pieces_make(b, pd, args, &pieces);
+  if (!st) st = pieces.n ? emit_pieces(b, &pieces, args) : emit(b, pd, args);
+  od_pieces_release(&pieces);
   dnnl_primitive_desc_destroy(pd);
   return st;
 }

@@ -46,9 +46,9 @@ static ox_status *add_buf(od_builder *b, od_buf buf, uint32_t *out_buf) {
   return NULL;
 }
 
-static ox_status *add_mem(od_builder *b, const dnnl_memory_desc_t *md, uint32_t buf, uint32_t *out_mem) {
+static ox_status *add_mem(od_builder *b, const dnnl_memory_desc_t *md, uint32_t buf, size_t offset, uint32_t *out_mem) {
   od_plan *p = b->plan;
-  od_mem m = {*md, buf}; /* a copy, as |md| may be in the array that is about to move */
+  od_mem m = {*md, buf, offset}; /* a copy, as |md| may be in the array that is about to move */
   if (!od_grow(b->ep, (void **)&p->mems, &p->cap_mems, p->n_mems + 1, sizeof *p->mems)) return od_no_memory(b->ep);
   p->mems[p->n_mems] = m, *out_mem = (uint32_t)p->n_mems++;
   return NULL;
@@ -58,7 +58,7 @@ static ox_status *new_mem(od_builder *b, const dnnl_memory_desc_t *md, od_buf bu
   uint32_t id = 0;
   buf.bytes = dnnl_memory_desc_get_size(md);
   OD_TRY(add_buf(b, buf, &id));
-  return add_mem(b, md, id, out_mem);
+  return add_mem(b, md, id, 0, out_mem);
 }
 
 ox_status *od_temporary(od_builder *b, const dnnl_memory_desc_t *md, uint32_t *out_mem) {
@@ -66,7 +66,12 @@ ox_status *od_temporary(od_builder *b, const dnnl_memory_desc_t *md, uint32_t *o
 }
 
 ox_status *od_view(od_builder *b, uint32_t mem, const dnnl_memory_desc_t *md, uint32_t *out_mem) {
-  return add_mem(b, md, b->plan->mems[mem].buf, out_mem);
+  return od_view_at(b, mem, md, 0, out_mem);
+}
+
+ox_status *od_view_at(od_builder *b, uint32_t mem, const dnnl_memory_desc_t *md, size_t bytes, uint32_t *out_mem) {
+  const od_mem *m = &b->plan->mems[mem];
+  return add_mem(b, md, m->buf, m->offset + bytes, out_mem);
 }
 
 /* ---- forms ---- */

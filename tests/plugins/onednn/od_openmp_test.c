@@ -115,6 +115,24 @@ static void call_regions(void *ctx) {
   assert_int_equal(omp_get_num_threads(), 1);
 }
 
+static void call_fixed(void *ctx) {
+  assert_int_equal(omp_get_max_threads(), 1);
+  GOMP_parallel(member, ctx, 0, 0); /* as many as there are: the caller alone */
+  GOMP_parallel(member, ctx, 6, 0);
+}
+
+static void test_fixed(void **state) {
+  (void)state;
+  seen s = {0};
+  od_crew crew = {.host = &host, .threads = 2, .fixed = 1};
+  given.team = 0, given.tiles = given.teams = 0;
+  od_crew_call(&crew, call_fixed, &s);
+  assert_int_equal(s.size, 6);
+  for (int k = 0; k < MOST; k++) assert_int_equal(s.came[k], k == 0 ? 2 : k < 6 ? 1 : 0);
+  assert_int_equal(given.tiles, 1);
+  assert_int_equal(crew.broken, 0);
+}
+
 static void test_members(void **state) {
   (void)state;
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
@@ -260,6 +278,7 @@ static void test_a_barrier_between_tiles_is_told(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_members),
+                                     cmocka_unit_test(test_fixed),
                                      cmocka_unit_test(test_a_run_within_a_region_has_regions_of_its_own),
                                      cmocka_unit_test(test_barriers_of_a_team_hold),
                                      cmocka_unit_test(test_work_divided_in_advance_is_done),

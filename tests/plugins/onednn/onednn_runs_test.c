@@ -24,19 +24,34 @@ static const char net[] =
     "{ a = Conv <pads = [1,1,1,1]> (x, w) q = Mul (s, s) n = BatchNormalization (a, s, s, s, q) e = Relu (n) "
     "c = Conv <pads = [1,1,1,1]> (e, v) y = Add (c, e) t = Reshape (y, r) z = MatMul (t, m) }";
 
+/* Products, convolutions and an LSTM on the library's GEMM, large and small. */
+static const char gemms[] =
+    "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,9,5,8] x, float[N,5,130,40] q, float[N,777] a, "
+    "float[777,800] w, "
+    "float[15,9,3,2] k, float[7,N,8] t, float[1,36,8] u, float[1,36,9] v) => (float[N,9,5,8] y, float[N,5,130,40] z, "
+    "float[A,B] o, float[C,D,E,F] c, float[G,H,I] h) "
+    "{ xt = Transpose <perm = [0,1,3,2]> (x) xs = MatMul (x, xt) xp = Softmax <axis = -1> (xs) xa = MatMul (xp, x) "
+    "y = Add (xa, x) qt = Transpose <perm = [0,1,3,2]> (q) qs = MatMul (q, qt) qp = Softmax <axis = -1> (qs) "
+    "qa = MatMul (qp, q) z = Add (qa, q) o = MatMul (a, w) "
+    "c = Conv <dilations = [2,3], pads = [2,1,2,2]> (x, k) , h = LSTM <hidden_size = 9> (t, u, v) }";
+
 typedef struct {
   ox_env *env;
   ox_session *s;
 } opened;
 
-static ox_status *open_net(uint32_t threads, const char *key, const char *value, opened *o) {
+static ox_status *open_text(const char *text, uint32_t threads, const char *key, const char *value, opened *o) {
   ox_provider_spec spec = {"onednn", {key ? 1 : 0, &key, &value}};
   ox_session_opts so;
   ox_session_opts_init(&so);
   so.providers = &spec, so.n_providers = 1, so.n_threads = threads;
   CHECK_OK(ox_env_create(NULL, &o->env));
   CHECK_OK(ox_env_load_plugin(o->env, ONEDNN_PLUGIN));
-  return text_session(o->env, net, &so, &o->s);
+  return text_session(o->env, text, &so, &o->s);
+}
+
+static ox_status *open_net(uint32_t threads, const char *key, const char *value, opened *o) {
+  return open_text(net, threads, key, value, o);
 }
 
 static void close_net(opened *o) {
@@ -61,19 +76,17 @@ static void run(const opened *o, int64_t batch, ep_outputs *out) {
   ep_inputs_free(&in);
 }
 
-static void test_threads_are_the_sessions(void **state) {
+static void check_threads(const char *text) {
   static const uint32_t threads[] = {1, 2, 4};
   ep_outputs first = {0}, cpu;
-  (void)state;
-  if (!ONEDNN_PLUGIN) skip();
-  ep_cpu_outputs(net, OX_OPTIMIZE_NONE, 2, &cpu);
+  ep_cpu_outputs(text, OX_OPTIMIZE_NONE, 3, &cpu);
   int before = count_threads(); /* the CPU's session has left some to the process */
   for (size_t i = 0; i < OX_COUNT(threads); i++) {
     opened o;
     ep_outputs out;
-    CHECK_OK(open_net(threads[i], NULL, NULL, &o));
+    CHECK_OK(open_text(text, threads[i], NULL, NULL, &o));
     for (int again = 0; again < 20; again++) {
-      run(&o, 2, &out);
+      run(&o, 3, &out);
       if (!first.n)
         first = out, ep_outputs_compare("beside the CPU", &cpu, &out, 1e-5);
       else
@@ -85,6 +98,13 @@ static void test_threads_are_the_sessions(void **state) {
   }
   ep_outputs_free(&first);
   ep_outputs_free(&cpu);
+}
+
+static void test_threads_are_the_sessions(void **state) {
+  (void)state;
+  if (!ONEDNN_PLUGIN) skip();
+  check_threads(net);
+  check_threads(gemms);
 }
 
 enum { CLIENTS = 4, TURNS = 12 };
