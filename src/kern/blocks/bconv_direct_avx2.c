@@ -6,6 +6,7 @@
 #define BCONV_NEEDS OX_AVX2
 #define BCONV_RATE 60
 #define BCONV_K 512
+#define BCONV_K_AT_ONCE 4
 #define BCONV_MR1 6    /* pixels beside one panel */
 #define BCONV_LOWER 12 /* beside half a panel */
 #define BCONV_MRG 6    /* in groups */

@@ -50,7 +50,7 @@ OX_INLINE void add_channel(sums *acc, const float *const *x, size_t step, const 
   OX_UNROLL for (int i = 0; i < mr; i++) {
     const int to = i < h ? i : i - h;
     vf32 xi = vf32_splat(x[(i >= h) + 2 * (to >= RUN)][(size_t)(to % RUN) * step]);
-    OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(xi, wv[j], acc[i][j]);
+    OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma_onto(xi, wv[j], acc[i][j]);
   }
 }
 

@@ -14,7 +14,7 @@ enum {
   COLUMNS = NV * L,
   MOST = BSTRASSEN_MOST,
   EVERY = MOST <= 6 ? 2 : 1,  /* steps of k with a prefetch: short strips have few FMAs to hide it behind */
-  AT_ONCE = MOST <= 6 ? 2 : 4 /* steps of k: with four, a compiler spills sums if there are 16 registers */
+  AT_ONCE = 4                 /* steps of k */
 };
 _Static_assert(!BSTRASSEN_KEEPS || NV == PER, "kept sums are of one panel");
 
@@ -47,7 +47,7 @@ OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
   OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = BSTRASSEN_FMA_AT(a, b[j], acc[j]);
 #else
   const vf32 ai = vf32_splat(*a);
-  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vf32_fma(ai, b[j], acc[j]);
+  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vf32_fma_onto(ai, b[j], acc[j]);
 #endif
 }
 

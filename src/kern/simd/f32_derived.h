@@ -41,6 +41,17 @@ OX_INLINE vf32 vf32_held(vf32 v) {
   return v;
 }
 
+/* fma(a, b, c) for loops whose sums fill all registers: with AVX2 the result is in the register of |c|. When such a loop
+ * is unrolled, a compiler lets other instructions' results take turns, and moves or spills sums in the end. */
+OX_INLINE vf32 vf32_fma_onto(vf32 a, vf32 b, vf32 c) {
+#if defined(__GNUC__) && defined(OX_SIMD_F32_AVX2_H)
+  __asm__("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
+  return c;
+#else
+  return vf32_fma(a, b, c);
+#endif
+}
+
 /* Lanes that a loop over |n| elements handles at |i|: VF32_LANES, or the ragged rest. */
 OX_INLINE size_t vf32_lanes_at(size_t i, size_t n) { return n - i < VF32_LANES ? n - i : VF32_LANES; }
 
