@@ -13,8 +13,8 @@ enum {
   NV = 2,                      /* vectors of a block of C */
   COLUMNS = NV * L,
   MOST = BSTRASSEN_MOST,
-  EVERY = MOST <= 6 ? 2 : 1,  /* steps of k with a prefetch: short strips have few FMAs to hide it behind */
-  AT_ONCE = 4                 /* steps of k */
+  EVERY = MOST <= 6 ? 2 : 1, /* steps of k with a prefetch: short strips have few FMAs to hide it behind */
+  AT_ONCE = 4                /* steps of k */
 };
 _Static_assert(!BSTRASSEN_KEEPS || NV == PER, "kept sums are of one panel");
 
