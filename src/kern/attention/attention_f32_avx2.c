@@ -5,7 +5,7 @@
 
 #define ATTN_RUN ox_attn_f32__avx2
 #define ATTN_NV 2 /* vectors of query rows in a tile */
-#define ATTN_MR 4 /* keys at a time */
+#define ATTN_MR 6 /* keys at a time */
 #define ATTN_PR 4 /* query rows of sums at a time */
-#define ATTN_PV 2 /* vectors of v at a time */
+#define ATTN_PV 3 /* vectors of v at a time */
 #include "kern/attention/attention_f32_body.h"

@@ -85,7 +85,7 @@ OX_INLINE void attn_pv(const int nv, const float *v, int64_t stride, const float
   for (int64_t r = 0; r < rows; r += PR) {
     int64_t c = 0;
     float *to = o + r * os;
-    for (; c + PV * L <= dv; c += PV * L)
+    for (; c + PV * L <= dv && (PV <= 2 || dv - c != 4 * L); c += PV * L) /* the last four are two and two */
       attn_pv_block(PV, L, v + c, stride, p + r, nv * L, n, scale + r, first, to + c, os, rows - r);
     for (; c + 2 * L <= dv; c += 2 * L)
       attn_pv_block(2, L, v + c, stride, p + r, nv * L, n, scale + r, first, to + c, os, rows - r);
