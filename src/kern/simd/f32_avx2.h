@@ -29,13 +29,30 @@ OX_INLINE vf32 vf32_zero(void) { return _mm256_setzero_ps(); }
 OX_INLINE vf32 vf32_splat(float x) { return _mm256_set1_ps(x); }
 OX_INLINE vf32 vf32_load(const float *p) { return _mm256_loadu_ps(p); }
 OX_INLINE void vf32_store(float *p, vf32 v) { _mm256_storeu_ps(p, v); }
-OX_INLINE vf32 vf32_load_n(const float *p, size_t n) { return _mm256_maskload_ps(p, f32_first_(n)); }
-OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) { _mm256_maskstore_ps(p, f32_first_(n), v); }
+/* Is |n| known, at the latest after inlining, to be all lanes? Compilers keep masks of ones, which cost time. */
+#ifdef __GNUC__
+#define F32_ALL_(n) (__builtin_constant_p(n) && (n) >= 8)
+#else
+#define F32_ALL_(n) 0
+#endif
+OX_INLINE vf32 vf32_load_n(const float *p, size_t n) {
+  return F32_ALL_(n) ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, f32_first_(n));
+}
+OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) {
+  if (F32_ALL_(n))
+    _mm256_storeu_ps(p, v);
+  else
+    _mm256_maskstore_ps(p, f32_first_(n), v);
+}
 OX_INLINE vf32 vf32_load_even(const float *p) {
   __m256 v = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88);
   return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
 }
 OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) {
+  if (F32_ALL_(n)) { /* 15 floats */
+    __m256 v = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 7), 0xd8);
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
+  }
   size_t all = n ? 2 * n - 1 : 0;
   __m256 lo = vf32_load_n(p, all < 8 ? all : 8), hi = vf32_load_n(p + 8, all < 8 ? 0 : all - 8);
   return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(lo, hi, 0x88)), 0xd8));
@@ -59,8 +76,8 @@ OX_INLINE vi32 vi32_zero(void) { return _mm256_setzero_si256(); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return _mm256_set1_epi32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return _mm256_loadu_si256((const void *)p); }
 OX_INLINE void vi32_store(int32_t *p, vi32 v) { _mm256_storeu_si256((void *)p, v); }
-OX_INLINE vi32 vi32_load_n(const int32_t *p, size_t n) { return _mm256_maskload_epi32((const void *)p, f32_first_(n)); }
-OX_INLINE void vi32_store_n(int32_t *p, vi32 v, size_t n) { _mm256_maskstore_epi32((void *)p, f32_first_(n), v); }
+OX_INLINE vi32 vi32_load_n(const int32_t *p, size_t n) { return _mm256_castps_si256(vf32_load_n((const void *)p, n)); }
+OX_INLINE void vi32_store_n(int32_t *p, vi32 v, size_t n) { vf32_store_n((void *)p, _mm256_castsi256_ps(v), n); }
 
 /* ---- narrow types: ragged ends go through the stack ---- */
 OX_INLINE __m128i f32_u16_n_(const uint16_t *p, size_t n) {
