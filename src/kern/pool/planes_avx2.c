@@ -4,4 +4,5 @@
 
 #define PLANES_ISA avx2
 #define PLANES_NEEDS OX_AVX2
+#define PLANES_OVERLAP 1 /* a masked store takes a dozen cycles on Zen */
 #include "kern/pool/planes_body.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/pool/planes_body.h - planes.h over the vocabulary. Parameters: PLANES_ISA, PLANES_NEEDS; include
- * simd/f32_<isa>.h first. */
+ * kern/pool/planes_body.h - planes.h over the vocabulary. Parameters: PLANES_ISA, PLANES_NEEDS, PLANES_OVERLAP
+ * (is a last vector that overlaps the one before faster than one with a mask?); include simd/f32_<isa>.h first. */
 #include "kern/pool/planes.h"
+
+#ifndef PLANES_OVERLAP
+#define PLANES_OVERLAP 0
+#endif
 
 enum { L = VF32_LANES };
 
@@ -22,7 +26,11 @@ OX_INLINE void column(float *y, const float *x, int64_t rows, int64_t step, size
 OX_INLINE void down_of(float *y, const float *x, int64_t rows, int64_t step, size_t n, bool more, bool average) {
   size_t i = 0;
   for (; i + L <= n; i += L) column(y + i, x + i, rows, step, L, more, average);
-  if (i < n) column(y + i, x + i, rows, step, n - i, more, average);
+  if (i == n) return;
+  if (PLANES_OVERLAP && n >= L && !more)
+    column(y + n - L, x + n - L, rows, step, L, false, average);
+  else
+    column(y + i, x + i, rows, step, n - i, more, average);
 }
 
 OX_INLINE void down(float *y, const float *x, int64_t rows, int64_t step, size_t n, bool more, bool average) {
@@ -75,26 +83,30 @@ typedef struct along_args {
 } along_args;
 
 OX_INLINE vf32 taps_at(const float *x, int64_t taps, int64_t dilation, int stride, size_t k, bool average) {
-#define TAP(p) (stride == 2 ? vf32_load_even_n(p, k) : vf32_load_n(p, k))
+#define TAP(p) (stride == 2 ? vf32_load_even_mixed_n(p, k) : vf32_load_n(p, k))
   vf32 a = first(TAP(x), average);
   for (int64_t t = 1; t < taps; t++) a = join(a, TAP(x + t * dilation), average);
 #undef TAP
-  return a;
+  return stride == 2 ? vf32_unmixed(a) : a;
 }
 
 OX_INLINE void along_of(float *y, const float *x, const along_args *g, int64_t taps, int64_t dilation, int stride,
                         bool average, bool scaled) {
   vf32 f = vf32_splat(g->factor);
   size_t n = (size_t)g->n, i = 0;
-  for (; i + L <= n; i += L) {
-    vf32 a = taps_at(x + i * (size_t)stride, taps, dilation, stride, L, average);
-    if (scaled) a = vf32_mul(a, vf32_mul(f, vf32_load(g->scale + i)));
-    vf32_store(y + i, a);
-  }
+#define ALONG(at, k)                                                                 \
+  do {                                                                               \
+    vf32 a = taps_at(x + (at) * (size_t)stride, taps, dilation, stride, k, average); \
+    if (scaled) a = vf32_mul(a, vf32_mul(f, vf32_load_n(g->scale + (at), k)));       \
+    vf32_store_n(y + (at), a, k);                                                    \
+  } while (0)
+  for (; i + L <= n; i += L) ALONG(i, L);
   if (i == n) return;
-  vf32 a = taps_at(x + i * (size_t)stride, taps, dilation, stride, n - i, average);
-  if (scaled) a = vf32_mul(a, vf32_mul(f, vf32_load_n(g->scale + i, n - i)));
-  vf32_store_n(y + i, a, n - i);
+  if (PLANES_OVERLAP && n >= L && y != x)
+    ALONG(n - L, L);
+  else
+    ALONG(i, n - i);
+#undef ALONG
 }
 
 OX_INLINE void along(float *y, const float *x, const along_args *g, int stride, bool average, bool scaled) {

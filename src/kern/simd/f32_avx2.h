@@ -16,6 +16,7 @@
 #define VF32_HAS_FMA 1
 #define VF32_HAS_PICK8 1 /* one instruction */
 #define VF32_HAS_OF_GROUPS 1
+#define VF32_HAS_MIXED 1
 typedef __m256 vf32;
 typedef __m256i vi32;
 typedef __m256 vm32; /* all ones or all zeros per lane */
@@ -44,19 +45,18 @@ OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) {
   else
     _mm256_maskstore_ps(p, f32_first_(n), v);
 }
+/* Mixed: 0, 2, 8, 10, 4, 6, 12, 14. */
+OX_INLINE vf32 vf32_unmixed(vf32 v) { return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8)); }
 OX_INLINE vf32 vf32_load_even(const float *p) {
-  __m256 v = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88);
-  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
+  return vf32_unmixed(_mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88));
 }
-OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) {
-  if (F32_ALL_(n)) { /* 15 floats */
-    __m256 v = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 7), 0xd8);
-    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
-  }
+OX_INLINE vf32 vf32_load_even_mixed_n(const float *p, size_t n) {
+  if (F32_ALL_(n)) return _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 7), 0xd8); /* 15 floats */
   size_t all = n ? 2 * n - 1 : 0;
   __m256 lo = vf32_load_n(p, all < 8 ? all : 8), hi = vf32_load_n(p + 8, all < 8 ? 0 : all - 8);
-  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(lo, hi, 0x88)), 0xd8));
+  return _mm256_shuffle_ps(lo, hi, 0x88);
 }
+OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) { return vf32_unmixed(vf32_load_even_mixed_n(p, n)); }
 OX_INLINE vf32 vf32_pick16(const float *p, vi32 at) { /* bit 3 of |at| as a sign: which half */
   __m256 lo = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p), at);
   __m256 hi = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p + 8), at);

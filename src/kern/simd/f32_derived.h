@@ -22,6 +22,11 @@ OX_INLINE vi32 vi32_neg(vi32 a) { return vi32_sub(vi32_zero(), a); }
 OX_INLINE vf32 vf32_min_nan(vf32 a, vf32 b) { return vf32_select(vf32_isnan(a), a, vf32_min(a, b)); }
 OX_INLINE vf32 vf32_max_nan(vf32 a, vf32 b) { return vf32_select(vf32_isnan(a), a, vf32_max(a, b)); }
 
+#ifndef VF32_HAS_MIXED
+OX_INLINE vf32 vf32_load_even_mixed_n(const float *p, size_t n) { return vf32_load_even_n(p, n); }
+OX_INLINE vf32 vf32_unmixed(vf32 v) { return v; }
+#endif
+
 #ifndef OX_SIMD_F32_AVX512_H
 /* a x 2^n in two exact factors, so that denormal results round once and n = 128 does not overflow early */
 OX_INLINE vf32 vf32_ldexp(vf32 a, vf32 n) {
