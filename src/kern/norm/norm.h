@@ -3,6 +3,7 @@
 #ifndef OX_KERN_NORM_NORM_H
 #define OX_KERN_NORM_NORM_H
 
+#include <math.h>
 #include <stddef.h>
 
 #include "base/cpu.h"
@@ -33,10 +34,17 @@ typedef struct ox_moments {
   double mean, variance;
 } ox_moments;
 
-/* Mean and variance in two passes: both are corrected by the mean deviation from a rough mean, so that no digits are
- * lost where the mean is much larger than the deviations. */
+/* Mean and variance are both corrected by the mean deviation from a rough mean, so that no digits are lost where the
+ * mean is much larger than the deviations. */
 static inline ox_moments ox_norm_moments(const ox_norm_table *t, const float *x, size_t n) {
-  double off, rough = t->mean(x, n), square = t->deviation(x, n, (float)rough, &off), variance = square - off * off;
+  enum { SAMPLE = 1024 };
+  double off, square, variance, rough;
+  /* One pass over a long row: the mean of its beginning will do, unless it is further off than the elements deviate. */
+  if (n > 4 * SAMPLE) {
+    rough = t->mean(x, SAMPLE), square = t->deviation(x, n, (float)rough, &off), variance = square - off * off;
+    if (isfinite(square) && off * off <= variance) return (ox_moments){(double)(float)rough + off, variance};
+  }
+  rough = t->mean(x, n), square = t->deviation(x, n, (float)rough, &off), variance = square - off * off;
   if (off != off) return (ox_moments){rough, off}; /* infinities or NaN */
   return (ox_moments){(double)(float)rough + off, variance < 0 ? 0 : variance};
 }

@@ -5,7 +5,7 @@
 
 #include "kern/norm/norm.h"
 
-enum { L = VF32_LANES, BLOCK = 256 * L };
+enum { L = VF32_LANES, BLOCK = 256 * L, WAYS = 4 }; /* four sums hide the latency of an addition */
 
 #define MEAN(name, map)                                                        \
   static double name(const float *x, size_t n) {                               \
@@ -35,18 +35,19 @@ static double deviation(const float *x, size_t n, float center, double *off) {
   double squares = 0, plain = 0;
   for (size_t from = 0; from < n; from += BLOCK) {
     size_t end = n - from < BLOCK ? n : from + BLOCK, i = from;
-    vf32 s0 = vf32_zero(), s1 = s0, d0 = s0, d1 = s0;
-    for (; i + 2 * L <= end; i += 2 * L) {
-      vf32 v = vf32_sub(vf32_load(x + i), c), w = vf32_sub(vf32_load(x + i + L), c);
-      s0 = vf32_fma(v, v, s0), d0 = vf32_add(d0, v);
-      s1 = vf32_fma(w, w, s1), d1 = vf32_add(d1, w);
-    }
+    vf32 s[WAYS], d[WAYS];
+    OX_UNROLL for (int j = 0; j < WAYS; j++) s[j] = d[j] = vf32_zero();
+    for (; i + WAYS * L <= end; i += WAYS * L) OX_UNROLL for (int j = 0; j < WAYS; j++) {
+        vf32 v = vf32_sub(vf32_load(x + i + j * L), c);
+        s[j] = vf32_fma(v, v, s[j]), d[j] = vf32_add(d[j], v);
+      }
     for (; i < end; i += L) {
       size_t k = vf32_lanes_at(i, end);
       vf32 v = vf32_sub(vf32_select(vm32_first(k), vf32_load_n(x + i, k), c), c);
-      s0 = vf32_fma(v, v, s0), d0 = vf32_add(d0, v);
+      s[0] = vf32_fma(v, v, s[0]), d[0] = vf32_add(d[0], v);
     }
-    squares += (double)vf32_sum(vf32_add(s0, s1)), plain += (double)vf32_sum(vf32_add(d0, d1));
+    squares += (double)vf32_sum(vf32_add(vf32_add(s[0], s[1]), vf32_add(s[2], s[3])));
+    plain += (double)vf32_sum(vf32_add(vf32_add(d[0], d[1]), vf32_add(d[2], d[3])));
   }
   *off = plain / (double)n;
   return squares / (double)n;
@@ -71,6 +72,8 @@ static void apply(const float *x, float *y, size_t n, double center, float facto
       vf32_store(y + i, vf32_fma(normalized(vf32_load(x + i), a), vf32_load(scale + i), vf32_load(bias + i)));
   else if (scale)
     for (; i + L <= n; i += L) vf32_store(y + i, vf32_mul(normalized(vf32_load(x + i), a), vf32_load(scale + i)));
+  else if (!bias)
+    for (; i + L <= n; i += L) vf32_store(y + i, normalized(vf32_load(x + i), a));
   for (; i < n; i += L) {
     size_t k = vf32_lanes_at(i, n);
     vf32 v = normalized(vf32_load_n(x + i, k), a);
@@ -81,12 +84,17 @@ static void apply(const float *x, float *y, size_t n, double center, float facto
 }
 
 static void add(const float *a, const float *b, const float *bias, float *sum, size_t n) {
-  for (size_t i = 0; i < n; i += L) {
-    size_t k = vf32_lanes_at(i, n);
-    vf32 v = vf32_add(vf32_load_n(a + i, k), vf32_load_n(b + i, k));
-    if (bias) v = vf32_add(v, vf32_load_n(bias + i, k));
-    vf32_store_n(sum + i, v, k);
-  }
+  size_t i = 0;
+  if (bias)
+    for (; i + L <= n; i += L)
+      vf32_store(sum + i, vf32_add(vf32_add(vf32_load(a + i), vf32_load(b + i)), vf32_load(bias + i)));
+  else
+    for (; i + L <= n; i += L) vf32_store(sum + i, vf32_add(vf32_load(a + i), vf32_load(b + i)));
+  if (i == n) return;
+  size_t k = n - i;
+  vf32 v = vf32_add(vf32_load_n(a + i, k), vf32_load_n(b + i, k));
+  if (bias) v = vf32_add(v, vf32_load_n(bias + i, k));
+  vf32_store_n(sum + i, v, k);
 }
 
 /* ---- short rows: in registers ---- */
@@ -126,7 +134,10 @@ OX_INLINE void short_row(const float *x, float *y, const short_job *j, float *st
     vf32 w = vf32_mul(vf32_sub(v[i], rest), factor);
     if (j->scale) w = vf32_mul(w, vf32_load_n(j->scale + i * L, k));
     if (j->bias) w = vf32_add(w, vf32_load_n(j->bias + i * L, k));
-    vf32_store_n(y + i * L, w, k);
+    if (k == L)
+      vf32_store(y + i * L, w);
+    else
+      vf32_store_n(y + i * L, w, k);
   }
 }
 
