@@ -304,20 +304,30 @@ static void run_segment(const ox_kernel_ctx *c, const reduce_prep *p, int64_t se
 static void join_segments(const ox_kernel_ctx *c, const reduce_prep *p, int64_t out, int64_t end) {
   const reduce_state *s = c->state;
   const ox_fold_acc *parts = c->shared;
+  int64_t step = p->plan.outputs, n;
+  for (; out < end; out += n) {
+    ox_fold_acc acc[OX_FOLD_BATCH];
+    n = OX_MIN(end - out, OX_FOLD_BATCH);
+    memcpy(acc, parts + out, (size_t)n * sizeof *acc);
+    for (int64_t g = 1; g < p->segments; g++)
+      ox_fold_join_all(c->isa, s->fold, c->in[0]->dtype, acc, parts + g * step + out, n);
+    finish(c, p->plan.length, out, n, NULL, acc);
+  }
+}
+
+/* The same of sums of exponentials, each around a shift of its own. */
+static void join_shifted(const ox_kernel_ctx *c, const reduce_prep *p, int64_t out, int64_t end) {
+  const ox_fold_acc *parts = c->shared;
   const double *shifts = (const double *)(parts + p->segments * p->plan.outputs);
   int64_t step = p->plan.outputs;
   for (; out < end; out++) {
     ox_fold_acc acc = parts[out];
-    double shift = s->fold == OX_FOLD_EXP ? shifts[out] : 0;
+    double shift = shifts[out];
     for (int64_t g = 1; g < p->segments; g++) {
-      ox_fold_acc b = parts[g * step + out];
-      if (s->fold == OX_FOLD_EXP) {
-        double other = shifts[g * step + out];
-        /* a part with only -inf has the sum 0, and its shift is meaningless */
-        double high = acc.f == 0 ? other : b.f == 0 ? shift : OX_MAX(shift, other);
-        acc.f *= exp(shift - high), b.f *= exp(other - high), shift = high;
-      }
-      acc = ox_fold_join(s->fold, c->in[0]->dtype, acc, b);
+      double other = shifts[g * step + out], b = parts[g * step + out].f;
+      /* a part with only -inf has the sum 0, and its shift is meaningless */
+      double high = acc.f == 0 ? other : b == 0 ? shift : OX_MAX(shift, other);
+      acc.f = acc.f * exp(shift - high) + b * exp(other - high), shift = high;
     }
     finish(c, p->plan.length, out, 1, &shift, &acc);
   }
@@ -343,7 +353,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   if (!p) return run_unplanned(c);
   if (stage == 1) {
     ox_tile_span(tiles, OX_TILE_SLOW, p->plan.outputs, &begin, &end);
-    join_segments(c, p, begin, end);
+    (((const reduce_state *)c->state)->fold == OX_FOLD_EXP ? join_shifted : join_segments)(c, p, begin, end);
     return NULL;
   }
   for (int64_t t = tiles.begin; t < tiles.end; t++) {

@@ -72,7 +72,7 @@ static void check(size_t level, uint32_t dtype, ox_fold f, const ox_shape *s, co
     ox_fold_acc second[OX_FOLD_BATCH];
     ox_fold_run(&j, f, o, n, 0, half, shift, acc + o);
     ox_fold_run(&j, f, o, n, half, p.length, shift, second);
-    for (int64_t k = 0; k < n; k++) acc[o + k] = ox_fold_join(f, dtype, acc[o + k], second[k]);
+    ox_fold_join_all(j.isa, f, dtype, acc + o, second, n);
   }
   for (int64_t o = 0; o < p.outputs; o++) {
     double got = dtype == OX_I32 ? (double)acc[o].i : acc[o].f, scale = fmax(fabs(want[o]), (double)p.length * 0.3);
@@ -305,7 +305,7 @@ static void small_rows(size_t level, uint32_t dtype, ox_fold f, int64_t row) {
     int64_t n = OX_MIN(ROWS - o, OX_FOLD_BATCH);
     ox_fold_run(&j, f, o, n, 0, half, shift + o, acc + o);
     ox_fold_run(&j, f, o, n, half, row, shift + o, rest + o);
-    for (int64_t k = o; k < o + n; k++) acc[k] = ox_fold_join(f, dtype, acc[k], rest[k]);
+    ox_fold_join_all(j.isa, f, dtype, acc + o, rest + o, n);
   }
   for (int64_t o = 0; o < ROWS; o++) {
     double want = f == OX_FOLD_PROD ? 1 : f == OX_FOLD_MAX ? -INFINITY : f == OX_FOLD_MIN ? INFINITY : 0, v;

@@ -87,11 +87,38 @@ static void test_axes_of_one(void **state) {
     }
 }
 
+/* Down columns so long that they are cut into segments, more of them than a batch of outputs. */
+static void test_columns_in_segments(void **state) {
+  (void)state;
+  enum { LONG = 300, WIDE = 601 };
+  static const char *const ops[] = {"ReduceSum", "ReduceMean", "ReduceL1",        "ReduceL2",
+                                    "ReduceMax", "ReduceMin",  "ReduceSumSquare", "ReduceLogSumExp"};
+  static float m[LONG * WIDE];
+  for (int i = 0; i < LONG * WIDE; i++) m[i] = (float)((i * 29 + i / 37 + 3) % 41 - 20) / 8;
+  for (size_t k = 0; k < 2 * OX_COUNT(ops); k++) {
+    const char *op = ops[k / 2];
+    one_node r;
+    one_node_init(&r, "", op, 1, 1);
+    r.run_tiles = k % 2;
+    one_node_ints(&r, "axes", 1, (int64_t[]){0});
+    one_node_input(&r, OX_F32, 2, (int64_t[]){LONG, WIDE}, m);
+    CHECK_OK(one_node_run(&r));
+    for (int i = 0; i < WIDE; i++) {
+      double column[LONG], got = (double)((float *)r.out[0].data)[i];
+      for (int j = 0; j < LONG; j++) column[j] = (double)m[j * WIDE + i];
+      double want = folded(op, column, LONG);
+      if (!(fabs(got - want) <= 1e-6 * (1 + fabs(want)))) fail_msg("%s, column %d: %g, wanted %g", op, i, got, want);
+    }
+    one_node_deinit(&r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows_of_doubles),
       cmocka_unit_test(test_not_a_number_passes),
       cmocka_unit_test(test_axes_of_one),
+      cmocka_unit_test(test_columns_in_segments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

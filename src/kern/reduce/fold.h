@@ -37,8 +37,8 @@ enum { OX_FOLD_BATCH = 512 };
 
 /* acc[k] of an empty fold. */
 ox_fold_acc ox_fold_identity(ox_fold f, uint32_t dtype);
-/* Combines two partial results (EXP: of the same shift). */
-ox_fold_acc ox_fold_join(ox_fold f, uint32_t dtype, ox_fold_acc a, ox_fold_acc b);
+/* Combines two partial results (EXP: of the same shift) of each of n outputs: acc[k] and part[k]. */
+void ox_fold_join_all(ox_isa isa, ox_fold f, uint32_t dtype, ox_fold_acc *acc, const ox_fold_acc *part, int64_t n);
 /* Accumulators of outputs [out, out + n), n <= OX_FOLD_BATCH, over the folded elements [begin, end) in row-major order.
  * EXP reads shift[k] per output. */
 void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,

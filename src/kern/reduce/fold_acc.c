@@ -23,8 +23,11 @@ ox_fold_acc ox_fold_identity(ox_fold f, uint32_t dtype) {
   }
 }
 
-ox_fold_acc ox_fold_join(ox_fold f, uint32_t dtype, ox_fold_acc a, ox_fold_acc b) {
-  if (is_float(dtype)) return (ox_fold_acc){.f = join_f64(f, a.f, b.f)};
-  ox_fold g = f == OX_FOLD_ABS || f == OX_FOLD_SQUARE ? OX_FOLD_SUM : f; /* parts are sums of values already mapped */
-  return (ox_fold_acc){.i = ox_reduce_select(0)->row_i64[g](a.i, &b.i, 1, dtype == OX_U64)};
+void ox_fold_join_all(ox_isa isa, ox_fold f, uint32_t dtype, ox_fold_acc *acc, const ox_fold_acc *part, int64_t n) {
+  const ox_reduce_table *t = ox_reduce_select(isa);
+  ox_fold g = adds_up(f) ? OX_FOLD_SUM : f; /* the parts are mapped already */
+  if (is_float(dtype))
+    t->column_f64[g](&acc->f, &part->f, (size_t)n, NULL);
+  else
+    t->column_i64[g](&acc->i, &part->i, (size_t)n, dtype == OX_U64);
 }

@@ -30,18 +30,12 @@ static void reset_part(column_state *s) {
   s->rows = 0;
 }
 
-static void join_accs(const ox_reduce_table *t, ox_fold f, uint32_t dtype, ox_fold_acc *acc, const ox_fold_acc *part,
-                      size_t n) {
-  ox_fold g = adds_up(f) ? OX_FOLD_SUM : f; /* the parts are mapped already */
-  if (is_float(dtype))
-    t->column_f64[g](&acc->f, &part->f, n, NULL);
-  else
-    t->column_i64[g](&acc->i, &part->i, n, dtype == OX_U64);
-}
-
 static void flush(column_state *s) {
   if (s->through_f32 && s->rows) {
-    join_floats(s->f, s->wide, s->part, s->width);
+    if (adds_up(s->f))
+      s->t->add_lines(&s->wide[0].f, s->width, s->part, s->width, 1, s->width);
+    else
+      join_floats(s->f, s->wide, s->part, s->width);
     reset_part(s);
   }
   s->rows = 0;
@@ -106,7 +100,7 @@ static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t n
     r += run;
   }
   flush(&s);
-  for (int64_t g = 1; g < group; g++) join_accs(s.t, f, j->dtype, s.wide, s.wide + g * n, (size_t)n);
+  for (int64_t g = 1; g < group; g++) ox_fold_join_all(j->isa, f, j->dtype, s.wide, s.wide + g * n, n);
   memcpy(acc, s.wide, (size_t)n * sizeof *acc);
 }
 

@@ -105,23 +105,36 @@ SHORT_ROWS(square, 0.0f, vf32_add, square_of)
 SHORT_ROWS(max, -INFINITY, vf32_max_nan, self_of)
 SHORT_ROWS(min, INFINITY, vf32_min_nan, self_of)
 
-/* Eight rows per visit of the accumulators. */
-#define COLUMN(name, fold)                                                                                         \
-  static inline vf32 fold_##name(vf32 a, vf32 v, vf32 s) { return (void)s, fold; }                                 \
-  static void column_##name(float *acc, const float *x, size_t n, const float *shift, size_t rows, size_t pitch) { \
-    for (; rows >= 8; rows -= 8, x += 8 * pitch)                                                                   \
-      for (size_t i = 0; i < n; i += VF32_LANES) {                                                                 \
-        size_t k = vf32_lanes_at(i, n);                                                                            \
-        vf32 a = vf32_load_n(acc + i, k), s = shift ? vf32_load_n(shift + i, k) : vf32_zero();                     \
-        OX_UNROLL for (size_t r = 0; r < 8; r++) a = fold_##name(a, vf32_load_n(x + r * pitch + i, k), s);         \
-        vf32_store_n(acc + i, a, k);                                                                               \
-      }                                                                                                            \
-    for (; rows > 0; rows--, x += pitch)                                                                           \
-      for (size_t i = 0; i < n; i += VF32_LANES) {                                                                 \
-        size_t k = vf32_lanes_at(i, n);                                                                            \
-        vf32 a = vf32_load_n(acc + i, k), s = shift ? vf32_load_n(shift + i, k) : vf32_zero();                     \
-        vf32_store_n(acc + i, fold_##name(a, vf32_load_n(x + i, k), s), k);                                        \
-      }                                                                                                            \
+/* Eight rows per visit of the accumulators, of which two vectors do not wait for each other. */
+enum { DEEP = 8 };
+
+#define COLUMN(name, fold)                                                                                           \
+  static inline vf32 fold_##name(vf32 a, vf32 v, vf32 s) { return (void)s, fold; }                                   \
+  OX_INLINE void columns_##name(float *acc, const float *x, const float *shift, size_t rows, size_t pitch, int nv) { \
+    vf32 a[2], s[2];                                                                                                 \
+    OX_UNROLL for (int i = 0; i < nv; i++) {                                                                         \
+      a[i] = vf32_load(acc + i * VF32_LANES);                                                                        \
+      s[i] = shift ? vf32_load(shift + i * VF32_LANES) : vf32_zero();                                                \
+    }                                                                                                                \
+    OX_UNROLL for (size_t r = 0; r < rows; r++) OX_UNROLL for (int i = 0; i < nv; i++) a[i] =                        \
+        fold_##name(a[i], vf32_load(x + r * pitch + i * VF32_LANES), s[i]);                                          \
+    OX_UNROLL for (int i = 0; i < nv; i++) vf32_store(acc + i * VF32_LANES, a[i]);                                   \
+  }                                                                                                                  \
+  OX_INLINE void column_rows_##name(float *acc, const float *x, size_t n, const float *shift, size_t rows,           \
+                                    size_t pitch) {                                                                  \
+    size_t i = 0;                                                                                                    \
+    for (; i + 2 * VF32_LANES <= n; i += 2 * VF32_LANES)                                                             \
+      columns_##name(acc + i, x + i, shift ? shift + i : NULL, rows, pitch, 2);                                      \
+    for (; i + VF32_LANES <= n; i += VF32_LANES)                                                                     \
+      columns_##name(acc + i, x + i, shift ? shift + i : NULL, rows, pitch, 1);                                      \
+    if (i == n) return;                                                                                              \
+    vf32 a = vf32_load_n(acc + i, n - i), s = shift ? vf32_load_n(shift + i, n - i) : vf32_zero();                   \
+    OX_UNROLL for (size_t r = 0; r < rows; r++) a = fold_##name(a, vf32_load_n(x + r * pitch + i, n - i), s);        \
+    vf32_store_n(acc + i, a, n - i);                                                                                 \
+  }                                                                                                                  \
+  static void column_##name(float *acc, const float *x, size_t n, const float *shift, size_t rows, size_t pitch) {   \
+    for (; rows >= DEEP; rows -= DEEP, x += DEEP * pitch) column_rows_##name(acc, x, n, shift, DEEP, pitch);         \
+    for (; rows > 0; rows--, x += pitch) column_rows_##name(acc, x, n, shift, 1, pitch);                             \
   }
 COLUMN(sum, vf32_add(a, v))
 COLUMN(abs, vf32_add(a, vf32_abs(v)))
