@@ -115,14 +115,20 @@ static void pass(const ox_resize_pass *p, const float *x, float *y, int64_t begi
   }
 }
 
-/* Loops that the compiler vectorizes. */
-#define TWICE(bits)                                                                                           \
-  OX_INLINE void twice_into_##bits(const uint##bits##_t *restrict x, uint##bits##_t *restrict y, int64_t n) { \
-    for (int64_t i = 0; i < n; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i];                                     \
-  }                                                                                                           \
-  static void twice_##bits(const void *x, void *y, void *also, int64_t n) {                                   \
-    twice_into_##bits(x, y, n);                                                                               \
-    if (also) twice_into_##bits(x, also, n);                                                                  \
+/* Loops that the compiler vectorizes. Both output rows in one: a loop for each writes memory more slowly. */
+#define TWICE(bits)                                                                                                   \
+  OX_INLINE void twice_into_##bits(const uint##bits##_t *restrict x, uint##bits##_t *restrict y, int64_t n) {         \
+    for (int64_t i = 0; i < n; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i];                                             \
+  }                                                                                                                   \
+  OX_INLINE void twice_both_##bits(const uint##bits##_t *restrict x, uint##bits##_t *restrict y,                      \
+                                   uint##bits##_t *restrict also, int64_t n) {                                        \
+    for (int64_t i = 0; i < n; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i], also[2 * i] = x[i], also[2 * i + 1] = x[i]; \
+  }                                                                                                                   \
+  static void twice_##bits(const void *x, void *y, void *also, int64_t n) {                                           \
+    if (also)                                                                                                         \
+      twice_both_##bits(x, y, also, n);                                                                               \
+    else                                                                                                              \
+      twice_into_##bits(x, y, n);                                                                                     \
   }
 TWICE(8)
 TWICE(16)
