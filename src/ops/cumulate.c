@@ -15,8 +15,9 @@ static const ox_attr_def attrs[] = {
     OX_ATTR_INT(cumulate_attrs, reverse, 0),
 };
 
-/* COLUMNS: of a slice. WHOLE: of a slice that adds whole rows, so that several rows stay in L1. */
-enum { COLUMNS = 64, WHOLE = 512, WIDE = 16 };
+/* COLUMNS: of a slice. WHOLE: of a slice that adds whole rows; slices side by side are added as one, since parts of
+ * rows are read more slowly than whole ones, up to MERGED, so that several rows stay in L1. */
+enum { COLUMNS = 64, WHOLE = 512, MERGED = 4, WIDE = 16 };
 
 /* The axis may be known only in a run, since any axis gives the same output shape. Then there is one tile. */
 typedef struct {
@@ -151,9 +152,10 @@ static ox_status *run_all(const ox_kernel_ctx *c, ox_range tiles, const cumulati
   int64_t columns = columns_of(c, inner), pieces = OX_CEIL_DIV(inner, columns);
   if (!p->known) tiles = (ox_range){0, outer * pieces};
   int kind = t == OX_F64 ? 1 : ox_dtype_is_float(t) ? 0 : 2;
-  for (int64_t i = tiles.begin; i < tiles.end; i++) {
-    int64_t column = i % pieces * columns, at = i / pieces * n * inner + column;
-    size_t width = (size_t)OX_MIN(inner - column, columns);
+  for (int64_t i = tiles.begin, m; i < tiles.end; i += m) {
+    int64_t piece = i % pieces, column = piece * columns, at = i / pieces * n * inner + column;
+    m = adds_whole_rows(c, inner) ? OX_MIN(OX_MIN(tiles.end - i, pieces - piece), MERGED) : 1;
+    size_t width = (size_t)OX_MIN(inner - column, m * columns);
     if (inner == 1)
       f->row[kind](c, i * n, n);
     else if (adds_whole_rows(c, inner))

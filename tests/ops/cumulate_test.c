@@ -52,7 +52,8 @@ static void check(const char *op, uint32_t dtype, const int64_t *dims, int64_t a
 static void test_every_axis(void **state) {
   (void)state;
   static const uint32_t types[] = {OX_F32, OX_F64, OX_I32, OX_I64, OX_F16};
-  static const int64_t shapes[][3] = {{1, 1, 1}, {3, 5, 7}, {2, 1, 16}, {3, 4, 15}, {3, 40, 600}, {5, 33, 17}};
+  static const int64_t shapes[][3] = {{1, 1, 1},    {3, 5, 7},   {2, 1, 16},  {3, 4, 15},
+                                      {3, 40, 600}, {5, 33, 17}, {2, 5, 2600}};
   for (size_t s = 0; s < OX_COUNT(shapes); s++)
     for (size_t t = 0; t < OX_COUNT(types); t++)
       for (int k = 0; k < 12; k++) {
