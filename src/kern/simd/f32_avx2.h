@@ -39,8 +39,8 @@ OX_INLINE void vf32_store(float *p, vf32 v) { _mm256_storeu_ps(p, v); }
 OX_INLINE vf32 vf32_load_n(const float *p, size_t n) {
   return F32_ALL_(n) ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, f32_first_(n));
 }
-OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) {
-  if (F32_ALL_(n))
+OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) { /* a masked store takes 12 cycles on Zen, a plain one 1 */
+  if (n >= 8)
     _mm256_storeu_ps(p, v);
   else
     _mm256_maskstore_ps(p, f32_first_(n), v);
