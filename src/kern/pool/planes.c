@@ -40,6 +40,7 @@ int64_t ox_planes_table_count(const ox_pool *p) {
 
 void ox_planes_init(ox_planes *p, const ox_pool *pool, ox_planes_reach *table) {
   int last = pool->axes - 1, missing = OX_PLANES_AXES - pool->axes;
+  bool two_rows = true;
   *p = (ox_planes){.average = pool->kind == OX_POOL_AVERAGE, .whole = true};
   for (int i = 0; i < OX_PLANES_AXES; i++) {
     int a = i - missing;
@@ -49,11 +50,12 @@ void ox_planes_init(ox_planes *p, const ox_pool *pool, ox_planes_reach *table) {
       p->whole = false;
     if (i == OX_PLANES_AXES - 1) break;
     p->reach[i] = table;
-    if (a < 0) *table++ = (ox_planes_reach){0, 1};
+    if (a < 0) *table++ = (ox_planes_reach){0, 1}, two_rows = two_rows && i == 0;
     for (int64_t o = 0; a >= 0 && o < pool->out[a]; o++) {
       int64_t from, to;
       ox_pool_clip(pool, a, o, 0, pool->in[a], &from, &to);
       *table++ = (ox_planes_reach){o * pool->stride[a] - pool->lo[a] + from * pool->dilation[a], to - from};
+      two_rows = two_rows && to - from == (i == 0 ? 1 : 2);
     }
   }
   p->taps = pool->kernel[last], p->stride = pool->stride[last], p->lo = pool->lo[last];
@@ -63,6 +65,8 @@ void ox_planes_init(ox_planes *p, const ox_pool *pool, ox_planes_reach *table) {
   bool one_row = true;
   for (int a = 0; a < last; a++) one_row = one_row && pool->kernel[a] == 1;
   p->direct = one_row && p->line == pool->in[last];
+  p->pairs =
+      two_rows && p->taps == 2 && p->stride == 2 && p->dilation[OX_PLANES_AXES - 1] == 1 && p->line == pool->in[last];
 }
 
 size_t ox_planes_scratch(const ox_planes *p) { return (size_t)(p->pitch * (p->lines + 1)) * sizeof(float); }

@@ -19,6 +19,7 @@ typedef struct ox_planes {
   bool average;
   bool whole;  /* the window is the plane */
   bool direct; /* a row of inputs is a line as it stands */
+  bool pairs;  /* windows of two rows by two elements at a stride of 2, all of them inside */
   int64_t in[OX_PLANES_AXES], out[OX_PLANES_AXES], dilation[OX_PLANES_AXES]; /* missing axes have extent 1 */
   int64_t taps, stride, lo;                                                  /* along the line */
   int64_t line;                                                              /* floats of a line with its padding */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/pool/planes_body.h - planes.h over the vocabulary. Parameters: PLANES_ISA, PLANES_NEEDS, PLANES_OVERLAP
- * (is a last vector that overlaps the one before faster than one with a mask?); include simd/f32_<isa>.h first. */
+ * (are whole vectors that overlap others faster than those with masks?); include simd/f32_<isa>.h first. */
 #include "kern/pool/planes.h"
 
 #ifndef PLANES_OVERLAP
@@ -48,16 +48,18 @@ typedef struct row_place {
   int64_t deep, high;
 } row_place;
 
+OX_INLINE int64_t in_plane(const ox_planes *p) { return p->in[0] * p->in[1] * p->in[2]; }
+
 OX_INLINE row_place place_of(const ox_planes *p, const float *x, int64_t row) {
   int64_t each = p->out[0] * p->out[1], o = row % each;
-  return (row_place){x + row / each * (p->in[0] * p->in[1] * p->in[2]), o / p->out[1], o % p->out[1]};
+  return (row_place){x + row / each * in_plane(p), o / p->out[1], o % p->out[1]};
 }
 
 OX_INLINE void step_row(const ox_planes *p, row_place *at) {
   if (++at->high < p->out[1]) return;
   at->high = 0;
   if (++at->deep < p->out[0]) return;
-  at->deep = 0, at->x += p->in[0] * p->in[1] * p->in[2];
+  at->deep = 0, at->x += in_plane(p);
 }
 
 /* Folds the input rows of a row of outputs to |in[2]| elements from |y| on. */
@@ -177,6 +179,37 @@ OX_INLINE void rows_of(const ox_planes *p, const float *x, float *y, int64_t beg
   }
 }
 
+/* ---- pairs: what lies beside and below is in registers, so no line is ever stored ---- */
+#ifdef VF32_HAS_MIXED
+OX_INLINE bool is_pairs(const ox_planes *p) { return p->pairs && p->out[2] >= L; }
+
+OX_INLINE vf32 pair_at(const float *x, int64_t step, bool average) {
+  return join(first(vf32_load(x), average), vf32_load(x + step), average);
+}
+
+OX_INLINE void pairs(const ox_planes *p, const float *x, float *y, int64_t begin, int64_t end, bool average) {
+  int64_t n = p->out[2], step = p->dilation[1] * p->in[2];
+  row_place at = place_of(p, x, begin);
+  y += begin * n;
+  for (int64_t r = begin; r < end; r++, step_row(p, &at), y += n) {
+    const float *from = at.x + (p->reach[0][at.deep].first * p->in[1] + p->reach[1][at.high].first) * p->in[2];
+    vf32 f = vf32_splat(average ? p->inverse[0][at.deep] * p->inverse[1][at.high] : 1);
+    for (int64_t left = n; left > 0; left -= L) {
+      int64_t i = left < L ? n - L : n - left; /* the last vector overlaps the one before */
+      vf32 lo = pair_at(from + 2 * i, step, average), hi = pair_at(from + 2 * i + L, step, average);
+      vf32 a = vf32_unmixed(join(vf32_even_mixed(lo, hi), vf32_odd_mixed(lo, hi), average));
+      if (average) a = vf32_mul(a, vf32_mul(f, vf32_load(p->inverse[2] + i)));
+      vf32_store(y + i, a);
+    }
+  }
+}
+#else
+OX_INLINE bool is_pairs(const ox_planes *p) { return (void)p, false; }
+OX_INLINE void pairs(const ox_planes *p, const float *x, float *y, int64_t begin, int64_t end, bool average) {
+  (void)p, (void)x, (void)y, (void)begin, (void)end, (void)average;
+}
+#endif
+
 /* ---- lines that fit one vector: taps are lanes picked from it, so it is never stored ---- */
 enum { MOST_TAPS = 8 };
 
@@ -184,16 +217,17 @@ OX_INLINE bool is_small(const ox_planes *p) {
   return L > 1 && p->in[2] <= L && p->out[2] <= L && p->taps <= MOST_TAPS && p->stride <= L;
 }
 
-/* The line of fold_line in a vector; lanes beyond it are those of an empty window. */
-OX_INLINE vf32 small_line(const ox_planes *p, row_place at, bool average) {
+/* The line of fold_line in a vector; lanes beyond it are those of an empty window. |k| lanes may be read of each row.
+ */
+OX_INLINE vf32 small_line(const ox_planes *p, row_place at, size_t k, bool average) {
   ox_planes_reach deep = p->reach[0][at.deep], high = p->reach[1][at.high];
   vf32 nothing = vf32_splat(none(average)), all = nothing;
   int64_t wide = p->in[2], step = p->dilation[1] * wide;
   if (deep.n <= 0 || high.n <= 0) return nothing;
   const float *x = at.x + (deep.first * p->in[1] + high.first) * wide;
   for (int64_t d = 0; d < deep.n; d++, x += p->dilation[0] * p->in[1] * wide) {
-    vf32 a = first(vf32_load_n(x, (size_t)wide), average);
-    for (int64_t r = 1; r < high.n; r++) a = join(a, vf32_load_n(x + r * step, (size_t)wide), average);
+    vf32 a = first(vf32_load_n(x, k), average);
+    for (int64_t r = 1; r < high.n; r++) a = join(a, vf32_load_n(x + r * step, k), average);
     all = d ? join(all, a, average) : a;
   }
   return vf32_select(vm32_first((size_t)wide), all, nothing);
@@ -214,12 +248,19 @@ OX_INLINE void small_of(const ox_planes *p, const float *x, float *y, int64_t be
   }
   if (average) scale = vf32_load_n(p->inverse[2], n);
   row_place at = place_of(p, x, begin);
+  /* Rows of planes before the last may be read beyond their ends, and stored beyond them if others follow. */
+  const float *last = PLANES_OVERLAP && in_plane(p) >= L ? place_of(p, x, end - 1).x : x;
   y += begin * p->out[2];
   for (int64_t r = begin; r < end; r++, step_row(p, &at), y += n) {
-    vf32 line = small_line(p, at, average), a = vf32_pick(nothing, line, lane[0]);
+    vf32 line =
+        PLANES_OVERLAP && at.x < last ? small_line(p, at, L, average) : small_line(p, at, (size_t)p->in[2], average);
+    vf32 a = vf32_pick(nothing, line, lane[0]);
     OX_UNROLL for (int64_t t = 1; t < taps; t++) a = join(a, vf32_pick(nothing, line, lane[t]), average);
     if (average) a = vf32_mul(a, vf32_mul(vf32_splat(p->inverse[0][at.deep] * p->inverse[1][at.high]), scale));
-    vf32_store_n(y, a, n);
+    if (PLANES_OVERLAP && (end - r) * (int64_t)n >= L)
+      vf32_store(y, a);
+    else
+      vf32_store_n(y, a, n);
   }
 }
 
@@ -237,6 +278,10 @@ static void rows(const ox_planes *p, const float *x, float *y, int64_t begin, in
     small(p, x, y, begin, end, true);
   else if (is_small(p))
     small(p, x, y, begin, end, false);
+  else if (is_pairs(p) && p->average)
+    pairs(p, x, y, begin, end, true);
+  else if (is_pairs(p))
+    pairs(p, x, y, begin, end, false);
   else if (p->average)
     rows_of(p, x, y, begin, end, scratch, true);
   else
@@ -256,7 +301,7 @@ OX_INLINE float whole_of(const float *x, size_t n, bool average) {
 }
 
 static void whole(const ox_planes *p, const float *x, float *y, int64_t begin, int64_t end) {
-  int64_t n = p->in[0] * p->in[1] * p->in[2];
+  int64_t n = in_plane(p);
   float factor = 1;
   for (int i = 0; i < OX_PLANES_AXES && p->average; i++) factor *= p->inverse[i][0];
   for (int64_t i = begin; i < end; i++)

@@ -47,14 +47,16 @@ OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) { /* a masked store take
 }
 /* Mixed: 0, 2, 8, 10, 4, 6, 12, 14. */
 OX_INLINE vf32 vf32_unmixed(vf32 v) { return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8)); }
+OX_INLINE vf32 vf32_even_mixed(vf32 a, vf32 b) { return _mm256_shuffle_ps(a, b, 0x88); }
+OX_INLINE vf32 vf32_odd_mixed(vf32 a, vf32 b) { return _mm256_shuffle_ps(a, b, 0xdd); }
 OX_INLINE vf32 vf32_load_even(const float *p) {
-  return vf32_unmixed(_mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88));
+  return vf32_unmixed(vf32_even_mixed(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)));
 }
 OX_INLINE vf32 vf32_load_even_mixed_n(const float *p, size_t n) {
   if (F32_ALL_(n)) return _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 7), 0xd8); /* 15 floats */
   size_t all = n ? 2 * n - 1 : 0;
   __m256 lo = vf32_load_n(p, all < 8 ? all : 8), hi = vf32_load_n(p + 8, all < 8 ? 0 : all - 8);
-  return _mm256_shuffle_ps(lo, hi, 0x88);
+  return vf32_even_mixed(lo, hi);
 }
 OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) { return vf32_unmixed(vf32_load_even_mixed_n(p, n)); }
 OX_INLINE vf32 vf32_pick16(const float *p, vi32 at) { /* bit 3 of |at| as a sign: which half */

@@ -9,6 +9,7 @@
  * - ldexp(a, n): a x 2^n, n integral, -252 <= n <= 254. shl, shr (logical), sar (arithmetic): 0 <= n < 32.
  * - load_even: p[0], p[2], p[4] ...; may read 2 x VF32_LANES floats; load_even_n reads only what it needs.
  * - load_even_mixed_n: as load_even_n, in an order of its own, which is cheaper; unmixed puts the lanes in order.
+ * - even_mixed(a, b), odd_mixed(a, b), where VF32_HAS_MIXED: lanes of a, then b, in the same order of its own.
  * - join_halves(a, b): the first half of a, the second of b. swap_halves. Of 16 lanes only.
  * - pick16: p[at] for each lane of |at|, from 0 to 15; may read all 16.
  * - pick8, where VF32_HAS_PICK8: p[at & 7].
