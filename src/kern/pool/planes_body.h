@@ -113,20 +113,23 @@ OX_INLINE void along_of(float *y, const float *x, const along_args *g, int64_t t
                         bool average, bool scaled, bool twice) {
   vf32 f = vf32_splat(g->factor);
   size_t n = (size_t)g->n, i = 0;
-#define ALONG(at, k)                                                                 \
+#define ALONG(at)                                                                    \
   do {                                                                               \
-    vf32 a = taps_at(x + (at) * (size_t)stride, taps, dilation, stride, k, average); \
-    if (scaled) a = vf32_mul(a, vf32_mul(f, vf32_load_n(g->scale + (at), k)));       \
-    vf32_store_n(y + (at), a, k);                                                    \
+    vf32 a = taps_at(x + (at) * (size_t)stride, taps, dilation, stride, L, average); \
+    if (scaled) a = vf32_mul(a, vf32_mul(f, vf32_load(g->scale + (at))));            \
+    vf32_store(y + (at), a);                                                         \
   } while (0)
   if (twice) i = along_twice(y, x, g, average, scaled);
-  for (; i + L <= n; i += L) ALONG(i, L);
+  for (; i + L <= n; i += L) ALONG(i);
   if (i == n) return;
-  if (PLANES_OVERLAP && n >= L && y != x)
-    ALONG(n - L, L);
-  else
-    ALONG(i, n - i);
+  if (PLANES_OVERLAP && n >= L && y != x) {
+    ALONG(n - L);
+    return;
+  }
 #undef ALONG
+  vf32 a = taps_at(x + i * (size_t)stride, taps, dilation, stride, n - i, average);
+  if (scaled) a = vf32_mul(a, vf32_mul(f, vf32_load_n(g->scale + i, n - i)));
+  vf32_store_n(y + i, a, n - i);
 }
 
 OX_INLINE void along(float *y, const float *x, const along_args *g, int stride, bool average, bool scaled) {
