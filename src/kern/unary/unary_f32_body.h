@@ -19,12 +19,16 @@ static inline vf32 sign_of(vf32 x) { /* NaN and zeros stay */
 /* max and min return their second argument for NaN, so the data goes there */
 static inline vf32 relu_of(vf32 x) { return vf32_max(vf32_zero(), x); }
 static inline vf32 clamp01(vf32 x) { return vf32_at_most(vf32_at_least(x, 0.0f), 1.0f); }
+#ifdef VF32_HAS_PICK8
+static inline vf32 sigmoid_of(vf32 x) { return vf32_sigmoid(x); }
+#else
 /* As vf32_sigmoid and vf32_tanh, but with a division: in a loop with nothing else, it overlaps with other instructions.
  */
 static inline vf32 sigmoid_of(vf32 x) {
   vf32 one = vf32_splat(1.0f), z = vf32_exp_flush(vf32_neg(vf32_abs(x)));
   return vf32_div(vf32_select(vf32_lt(x, vf32_zero()), z, one), vf32_add(one, z));
 }
+#endif
 static inline vf32 hard_swish_of(vf32 x) {
   return vf32_mul(x, clamp01(vf32_fma(x, vf32_splat(1.0f / 6.0f), vf32_splat(0.5f))));
 }
@@ -32,10 +36,14 @@ static inline vf32 softplus_of(vf32 x) {
   return vf32_add(vf32_max(vf32_zero(), x), vf32_log1p(vf32_exp_flush(vf32_neg(vf32_abs(x)))));
 }
 static inline vf32 softsign_of(vf32 x) { return vf32_div(x, vf32_add(vf32_splat(1.0f), vf32_abs(x))); }
+#ifdef VF32_HAS_PICK8
+static inline vf32 tanh_of(vf32 x) { return vf32_tanh(x); }
+#else
 static inline vf32 tanh_of(vf32 x) {
   vf32 a = vf32_abs(x), t = vf32_expm1_le88(vf32_at_most(vf32_add(a, a), 20.0f));
   return vf32_copysign(vf32_div(t, vf32_add(t, vf32_splat(2.0f))), x);
 }
+#endif
 static inline vf32 erf_of(vf32 x) { return vf32_erf(x); }
 static inline vf32 gelu_of(vf32 x) { return vf32_gelu(x); }
 /* 0.5 x (1 + tanh u) is x sigmoid(2u): one exponential, no cancellation for negative x */
@@ -91,6 +99,18 @@ static inline vf32 tan_of(vf32 x) {
 }
 #endif
 
+/* x / (2 root), where root^2 is about z. With AVX2 the reciprocal is that of the well-known integer subtraction, with
+ * an error of 3.5 %: x corrects the last bit only, and a division is slow beside the root. */
+static inline vf32 over_twice(vf32 x, vf32 root, vf32 z) {
+#ifdef VF32_HAS_PICK8
+  (void)root;
+  return vf32_mul(x, vi32_as_f32(vi32_sub(vi32_splat(0x5eb759df), vi32_shr(vf32_bits(z), 1))));
+#else
+  (void)z;
+  return vf32_div(x, vf32_add(root, root));
+#endif
+}
+
 /* For s from 0 to 1/2, asin(s) = s + *rest. For larger |x|, asin(|x|) = pi/2 - 2 asin(s) with s = sqrt((1 - |x|) / 2),
  * whose rounding error is part of *rest; *far is then set. NaN outside of [-1, 1]. */
 static inline vf32 asin_parts(vf32 x, vm32 *far, vf32 *rest) {
@@ -103,7 +123,7 @@ static inline vf32 asin_parts(vf32 x, vm32 *far, vf32 *rest) {
   p = vf32_fma(p, z, vf32_splat(0x1.33014ep-4f));
   p = vf32_fma(p, z, vf32_splat(0x1.5555cap-3f));
   vm32 inexact = vm32_and(*far, vf32_gt(z, vf32_zero()));
-  vf32 lost = vf32_div(vf32_fnma(root, root, z), vf32_add(root, root));
+  vf32 lost = over_twice(vf32_fnma(root, root, z), root, z);
   *rest = vf32_fma(vf32_mul(p, z), s, vf32_select(inexact, lost, vf32_zero()));
   return s;
 }
@@ -219,7 +239,11 @@ static inline vf32 thresholded_relu_of(vf32 x, vf32 a, vf32 b) {
 static inline vf32 hard_sigmoid_of(vf32 x, vf32 a, vf32 b) { return clamp01(vf32_fma(a, x, b)); }
 static inline vf32 swish_of(vf32 x, vf32 a, vf32 b) {
   (void)b;
+#ifdef VF32_HAS_PICK8
+  return vf32_div(x, math_one_and_exp_neg_(vf32_mul(a, x)));
+#else
   return vf32_mul(x, sigmoid_of(vf32_mul(a, x)));
+#endif
 }
 static inline vf32 shrink_of(vf32 x, vf32 a, vf32 b) {
   vf32 high = vf32_select(vf32_gt(x, b), vf32_sub(x, a), vf32_zero());
