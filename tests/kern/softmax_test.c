@@ -261,12 +261,12 @@ static void test_long_ones_end_early(void **state) {
 /* Some rows at once have the bits of each alone, in place too. */
 static void test_some_rows(void **state) {
   (void)state;
-  enum { ROWS = 37, LONGEST = 128 };
+  enum { ROWS = 37, LONGEST = 512 };
   static float x[ROWS * LONGEST], y[ROWS * LONGEST + 1], want[ROWS * LONGEST];
   for (size_t l = 0; level_next(&l); l++) {
     const ox_softmax_table *t = ox_softmax_select(test_levels[l].have);
     assert_true(t->log_most <= LONGEST && t->rows_most <= LONGEST);
-    for (size_t k = 2; k < 2 + t->log_most + t->rows_most; k++)
+    for (size_t k = 2; k < 2 + t->log_most + t->rows_most; k += k % 256 < 160 ? 1 : 7)
       for (size_t rows = 1; rows <= ROWS; rows += 9) {
         bool is_log = k < 2 + t->log_most;
         size_t n = is_log ? k - 1 : k - 1 - t->log_most;

@@ -38,6 +38,20 @@ static inline base base_of(float high) {
   return (base){vf32_splat(high), vf32_splat(-high * 0x1.715476p+0f), direct};
 }
 
+#ifdef VF32_HAS_PICK8
+static inline vf32 power(vf32 x, vf32 shift) {
+  vf32 t = vf32_at_least(vf32_fma(x, vf32_splat(0x1.715476p+0f), shift), -128.0f), magic = vf32_splat(0x1.8p20f);
+  vf32 m = vf32_add(t, magic);
+  return math_exp2_flush_(m, vf32_sub(t, vf32_sub(m, magic)));
+}
+/* exp(x) for x <= 0, exactly 1 at 0 */
+static inline vf32 power_of(vf32 x) {
+  vf32 c = vf32_at_least(x, -89.0f), log2e = vf32_splat(0x1.715476p+0f), magic = vf32_splat(0x1.8p20f);
+  vf32 m = vf32_fma(c, log2e, magic);
+  return math_exp2_flush_(m, vf32_fma(c, log2e, vf32_sub(magic, m)));
+}
+#else
+static inline vf32 power_of(vf32 x) { return vf32_exp_flush(x); }
 static inline vf32 power(vf32 x, vf32 shift) {
   vf32 t = vf32_fma(x, vf32_splat(0x1.715476p+0f), shift), magic = vf32_splat(0x1.8p23f);
   vm32 gone = vf32_lt(t, vf32_splat(-125.0f)); /* nearly denormal: becomes 0 */
@@ -50,9 +64,10 @@ static inline vf32 power(vf32 x, vf32 shift) {
   p = vf32_fma(p, f, vf32_splat(0x1.000002p+0f));
   return vf32_select(gone, vf32_zero(), vf32_ldexp(p, n));
 }
+#endif
 
 static inline vf32 exponential(vf32 x, const base *b, const int direct) {
-  return direct ? vf32_exp_flush(vf32_sub(x, b->high)) : power(x, b->shift);
+  return direct ? power_of(vf32_sub(x, b->high)) : power(x, b->shift);
 }
 
 /* |total| plus the sum of the exponentials, block by block. They are stored to y unless it is NULL. */
@@ -87,8 +102,8 @@ OX_INLINE void scale_by(float *y, size_t n, double sum) {
   if (i < n) vf32_store_n(y + i, vf32_mul(vf32_load_n(y + i, n - i), s), n - i);
 }
 
-OX_INLINE void logs(const float *x, float *y, size_t n, const base *b, double sum) {
-  vf32 h = b->high, s = vf32_splat((float)log(sum));
+OX_INLINE void shift_by(const float *x, float *y, size_t n, float high, float log_sum) {
+  vf32 h = vf32_splat(high), s = vf32_splat(log_sum);
   size_t i = 0;
   for (; i + L <= n; i += L) vf32_store(y + i, vf32_sub(vf32_sub(vf32_load(x + i), h), s));
   if (i < n) vf32_store_n(y + i, vf32_sub(vf32_sub(vf32_load_n(x + i, n - i), h), s), n - i);
@@ -113,7 +128,7 @@ static void long_row(const float *x, float *y, size_t n, int is_log, const ox_st
     size_t k = n - i < PIECE ? n - i : PIECE;
     if (is_over(stop)) return;
     if (is_log)
-      logs(x + i, y + i, k, &b, sum);
+      shift_by(x + i, y + i, k, high, (float)log(sum));
     else
       scale_by(y + i, k, sum);
   }
@@ -189,14 +204,27 @@ OX_INLINE void rows_of(const float *x, float *y, size_t rows, size_t n, const si
       fn(x, y, rows, n, 8);  \
   }
 
-static void some_rows(const float *x, float *y, size_t rows, size_t n){BY_VECTORS(rows_of)}
+#ifdef VF32_HAS_PICK8
+#include "kern/softmax/softmax_f32_pairs.h"
+#else
+enum { ROWS_MOST = 8 * L, LOG_MOST = 8 * L };
+#define pairs(x, y, rows, n) ((void)0)
+#define log_groups(x, y, rows, n) ((void)0)
+#endif
+
+static void some_rows(const float *x, float *y, size_t rows, size_t n) {
+  if (n > 8 * L)
+    pairs(x, y, rows, n);
+  else
+    BY_VECTORS(rows_of)
+}
 
 /* The same for logarithms. The exponentials are those of long rows: alone in the sum, the largest is 1. */
 OX_INLINE void small_log_row(const float *x, float *y, size_t n, const size_t M) {
   vf32 v[8], sum = vf32_zero(), high = load_small_row(x, n, M, v);
   size_t rest = n - (M - 1) * L;
   high = vf32_splat(vf32_hmax(high));
-  OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = vf32_sub(v[i], high), sum = vf32_add(sum, vf32_exp_flush(v[i]));
+  OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = vf32_sub(v[i], high), sum = vf32_add(sum, power_of(v[i]));
   vf32 s = vf32_log(vf32_splat(vf32_sum(sum)));
   OX_UNROLL for (size_t i = 0; i + 1 < M; i++) vf32_store(y + i * L, vf32_sub(v[i], s));
   vf32_store_n(y + (M - 1) * L, vf32_sub(v[M - 1], s), rest);
@@ -210,7 +238,7 @@ OX_INLINE void log_rows_of(const float *x, float *y, size_t rows, size_t n, cons
     size_t m = vf32_lanes_at(r, rows);
     for (size_t k = 0; k < m; k++) {
       vf32 v[8], sum = vf32_zero(), high = vf32_splat(vf32_hmax(load_small_row(x + k * n, n, M, v)));
-      OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = vf32_sub(v[i], high), sum = vf32_add(sum, vf32_exp_flush(v[i]));
+      OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = vf32_sub(v[i], high), sum = vf32_add(sum, power_of(v[i]));
       OX_UNROLL for (size_t i = 0; i + 1 < M; i++) vf32_store(y + k * n + i * L, v[i]);
       vf32_store_n(y + k * n + (M - 1) * L, v[M - 1], rest);
       sums[k] = vf32_sum(sum);
@@ -225,7 +253,12 @@ OX_INLINE void log_rows_of(const float *x, float *y, size_t rows, size_t n, cons
   }
 }
 
-static void log_rows(const float *x, float *y, size_t rows, size_t n) { BY_VECTORS(log_rows_of) }
+static void log_rows(const float *x, float *y, size_t rows, size_t n) {
+  if (n > 8 * L)
+    log_groups(x, y, rows, n);
+  else
+    BY_VECTORS(log_rows_of)
+}
 #undef BY_VECTORS
 #undef VECTORS
 
@@ -247,9 +280,14 @@ static void row(const float *x, float *y, size_t n) {
 
 static void log_row(const float *x, float *y, size_t n) {
   SMALL_ROWS(small_log_row)
-  base b = base_of(highest(x, n));
+  if (n <= LOG_MOST) {
+    log_rows(x, y, 1, n);
+    return;
+  }
+  float high = highest(x, n);
+  base b = base_of(high);
   b.direct = 1;
-  logs(x, y, n, &b, exponentials(0, x, NULL, n, &b));
+  shift_by(x, y, n, high, (float)log(exponentials(0, x, NULL, n, &b)));
 }
 
 /* One vector of columns at a time: its maximum, sum and results stay in registers. */
@@ -260,7 +298,7 @@ static void column_lanes(const float *x, float *y, size_t n, size_t pitch, size_
     for (size_t r = r0, end = n - r0 < ROWS ? n : r0 + ROWS; r < end; r++)
   ALL_ROWS(r) high = vf32_max(vf32_load_n(x + r * pitch, k), high);
   ALL_ROWS(r) {
-    vf32 e = vf32_exp_flush(vf32_sub(vf32_load_n(x + r * pitch, k), high));
+    vf32 e = power_of(vf32_sub(vf32_load_n(x + r * pitch, k), high));
     if (!is_log) vf32_store_n(y + r * pitch, e, k);
     sum = vf32_add(sum, e);
   }
@@ -287,7 +325,7 @@ OX_INLINE void square(const float *x, float *y, const size_t k, const size_t n, 
   vf32_transpose(v);
   for (size_t c = 0; c < n; c++) high = vf32_max(v[c], high);
   for (size_t c = 0; c < n; c++) {
-    vf32 e = vf32_exp_flush(vf32_sub(v[c], high));
+    vf32 e = power_of(vf32_sub(v[c], high));
     v[c] = is_log ? vf32_sub(v[c], high) : e, sum = vf32_add(sum, e);
   }
   vf32 s = is_log ? vf32_log(sum) : vf32_div(vf32_splat(1.0f), sum);
@@ -315,5 +353,5 @@ static void short_rows(const float *x, float *y, size_t rows, size_t n, int is_l
     squares(x, y, rows, n, 0);
 }
 
-const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row,      log_row, long_row,  columns,
-                                       short_rows,    L,           log_rows, 8 * L,   some_rows, 8 * L};
+const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row,      log_row,  long_row,  columns,
+                                       short_rows,    L,           log_rows, LOG_MOST, some_rows, ROWS_MOST};
