@@ -93,11 +93,7 @@ static void response_norm(float *y, const float *x, const float *s, float a, flo
   for (size_t i = 0; i < n; i += L) {
     size_t k = vf32_lanes_at(i, n);
     vf32 base = vf32_fma(va, vf32_load_n(s + i, k), vb);
-    vf32 v = vf32_mul(vf32_load_n(x + i, k), vf32_exp(vf32_mul(p, vf32_log(base))));
-    if (k == L)
-      vf32_store(y + i, v);
-    else
-      vf32_store_n(y + i, v, k);
+    vf32_store_n(y + i, vf32_mul(vf32_load_n(x + i, k), vf32_exp(vf32_mul(p, vf32_log(base)))), k);
   }
 }
 

@@ -134,10 +134,7 @@ OX_INLINE void short_row(const float *x, float *y, const short_job *j, float *st
     vf32 w = vf32_mul(vf32_sub(v[i], rest), factor);
     if (j->scale) w = vf32_mul(w, vf32_load_n(j->scale + i * L, k));
     if (j->bias) w = vf32_add(w, vf32_load_n(j->bias + i * L, k));
-    if (k == L)
-      vf32_store(y + i * L, w);
-    else
-      vf32_store_n(y + i * L, w, k);
+    vf32_store_n(y + i * L, w, k);
   }
 }
 

@@ -164,14 +164,21 @@ static void sum_lanes(double *acc, const float *x, size_t rows) {
   }
 }
 
+OX_INLINE vm32 stays_within(const float *x, vf32 bound, int below) {
+  vf32 v = vf32_load(x);
+  return below ? vf32_ge(v, bound) : vf32_le(v, bound);
+}
+
+/* Four vectors between two branches. */
 static size_t next_beyond(const float *x, size_t n, float bound, int below) {
   vf32 t = vf32_splat(bound);
   size_t i = 0;
-  for (; i + VF32_LANES <= n; i += VF32_LANES) {
-    vf32 v = vf32_load(x + i);
-    vm32 stays = below ? vf32_ge(v, t) : vf32_le(v, t);
+  for (; i + 4 * VF32_LANES <= n; i += 4 * VF32_LANES) {
+    vm32 stays = stays_within(x + i, t, below);
+    OX_UNROLL for (int j = 1; j < 4; j++) stays = vm32_and(stays, stays_within(x + i + j * VF32_LANES, t, below));
     if (!vm32_all(stays)) break;
   }
+  while (i + VF32_LANES <= n && vm32_all(stays_within(x + i, t, below))) i += VF32_LANES;
   for (; i < n; i++)
     if (below ? !(x[i] >= bound) : !(x[i] <= bound)) break;
   return i;

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
