@@ -173,6 +173,16 @@ OX_INLINE vf32 vf32_tanh(vf32 x) {
   return vf32_div(vf32_add(half, half), vf32_fma(n, n, vf32_mul(q, q)));
 }
 
+/* The polynomial of degree 6 of the interval that |a| is in, around its middle: of 8 that are |length| long. */
+OX_INLINE vf32 math_piece8_(const float (*table)[8], vf32 a, float length) {
+  vf32 magic = vf32_splat(0x1.8p23f), m = vf32_fma(a, vf32_splat(1.0f / length), magic);
+  vf32 t = vf32_fnma(vf32_sub(m, magic), vf32_splat(length), a);
+  vi32 piece = vf32_bits(m);
+  vf32 p = vf32_fma(vf32_pick8(table[0], piece), t, vf32_pick8(table[1], piece));
+  OX_UNROLL for (int i = 2; i < 7; i++) p = vf32_fma(p, t, vf32_pick8(table[i], piece));
+  return p;
+}
+
 /* A polynomial of degree 6 around the middle of each of 8 intervals of length 0.525; odd, so the first is half as long
  * and its constant 0. The coefficients are our own fits, with relative errors of 2e-8. */
 OX_INLINE vf32 vf32_erf(vf32 x) {
@@ -190,13 +200,7 @@ OX_INLINE vf32 vf32_erf(vf32 x) {
                                      0x1.2cea2ep-10f, 0x1.d07014p-15f, 0x1.9d2c9ap-20f},
                                     {0x0.0p+0f, 0x1.159a44p-1f, 0x1.b9913ap-1f, 0x1.f2ba6cp-1f, 0x1.fe797ap-1f,
                                      0x1.ffe514p-1f, 0x1.fffee6p-1f, 0x1.fffffap-1f}};
-  vf32 a = vf32_at_most(vf32_abs(x), 3.925f), magic = vf32_splat(0x1.8p23f);
-  vf32 m = vf32_fma(a, vf32_splat(1.0f / 0.525f), magic);
-  vf32 t = vf32_fnma(vf32_sub(m, magic), vf32_splat(0.525f), a);
-  vi32 piece = vf32_bits(m);
-  vf32 p = vf32_fma(vf32_pick8(table[0], piece), t, vf32_pick8(table[1], piece));
-  OX_UNROLL for (int i = 2; i < 7; i++) p = vf32_fma(p, t, vf32_pick8(table[i], piece));
-  return vf32_copysign(p, x);
+  return vf32_copysign(math_piece8_(table, vf32_at_most(vf32_abs(x), 3.925f), 0.525f), x);
 }
 #else
 /* (e^2|x| - 1) / (e^2|x| + 1), 1 from 2|x| = 20 on */
@@ -271,14 +275,8 @@ OX_INLINE vf32 vf32_gelu(vf32 x) {
                                      -0x1.436f96p-10f, -0x1.1f758ap-14f, -0x1.18cf6cp-19f},
                                     {0.0f, 0x1.5c198p-3f, 0x1.9a76a4p-4f, 0x1.c2a49ap-6f, 0x1.096698p-8f,
                                      0x1.5babcp-12f, 0x1.008406p-16f, 0x1.acb10cp-22f}};
-  vf32 size = vf32_abs(x), magic = vf32_splat(0x1.8p23f);
-  vf32 a = vf32_select(vf32_lt(size, vf32_splat(5.6f)), size, vf32_splat(6.0f));
-  vf32 m = vf32_fma(a, vf32_splat(4.0f / 3.0f), magic);
-  vf32 t = vf32_fnma(vf32_sub(m, magic), vf32_splat(0.75f), a);
-  vi32 piece = vf32_bits(m);
-  vf32 p = vf32_fma(vf32_pick8(table[0], piece), t, vf32_pick8(table[1], piece));
-  OX_UNROLL for (int i = 2; i < 7; i++) p = vf32_fma(p, t, vf32_pick8(table[i], piece));
-  return vf32_sub(vf32_at_least(x, 0.0f), p);
+  vf32 size = vf32_abs(x), a = vf32_select(vf32_lt(size, vf32_splat(5.6f)), size, vf32_splat(6.0f));
+  return vf32_sub(vf32_at_least(x, 0.0f), math_piece8_(table, a, 0.75f));
 }
 #else
 OX_INLINE vf32 vf32_gelu(vf32 x) { /* x Phi(x) */
