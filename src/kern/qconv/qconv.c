@@ -130,7 +130,7 @@ bool ox_qconv_plan_init(ox_qconv_plan *p, const ox_conv_geom *g, ox_isa have, bo
   if (!p->depthwise && twice && g->ic * g->oc >= (taps == 1 ? TWICE_1 : TWICE)) return false;
   bool inside = plan_extents(p);
   int64_t bytes = taps_per_segment(g) * g->ic;
-  p->n_segments = p->depthwise ? OX_ROUND_UP(taps << twice, 4) : taps / taps_per_segment(g) << twice;
+  p->n_segments = p->depthwise ? OX_ROUND_UP(taps << twice, p->v->taps) : taps / taps_per_segment(g) << twice;
   p->quads = OX_CEIL_DIV(bytes, 4);
   p->table_bytes = (size_t)p->n_segments * sizeof *p->segment;
   p->in_place = inside && x_last && !x_signed && !p->depthwise && bytes % 4 == 0;
@@ -193,9 +193,12 @@ static const uint8_t *row_x(const ox_qconv_plan *p, const uint8_t *image, int64_
   return image + (size_t)at * p->row_bytes;
 }
 
-static size_t panel_bytes(const ox_qconv_plan *p) {
-  if (p->depthwise) return (size_t)(p->n_segments + 8) * p->v->lanes;
-  return (size_t)(p->n_segments * p->quads * 4 + 8) * p->v->nr;
+/* The form of the panel at r->w. */
+static void name_extras(const ox_qconv_plan *p, ox_qconv_rows *r) {
+  if (!ox_qconv_splits(p)) return;
+  const ox_qconv_kept *kept = (const void *)(r->scale + p->v->nr);
+  r->pairs = kept->pairs, r->n_extra = (size_t)kept->n_extra;
+  r->extra = (const void *)(r->w + (r->n_segments * r->quads + r->n_extra) * 4 * p->v->nr);
 }
 
 static void product_tile(const ox_qconv_plan *p, const ox_qconv_args *a, const uint8_t *image, int64_t tile) {
@@ -212,9 +215,10 @@ static void product_tile(const ox_qconv_plan *p, const ox_qconv_args *a, const u
                      .out = a->out};
   for (int64_t j = j0; j < j1; j++) {
     int64_t group = j / each, first = j % each * nr;
-    r.w = (const int8_t *)a->packed + (size_t)j * panel_bytes(p);
-    r.bias = (const int32_t *)(const void *)(r.w + p->n_segments * p->quads * 4 * nr);
+    r.w = (const int8_t *)a->packed + (size_t)j * ox_qconv_unit_bytes(p);
+    r.bias = (const int32_t *)(const void *)(r.w + ox_qconv_depth(p) * nr);
     r.scale = (const float *)(const void *)(r.bias + nr);
+    name_extras(p, &r);
     r.n = (size_t)OX_MIN(nr, g->oc - first);
     for (int64_t s = s0; s < s1; s += (int64_t)r.strips) {
       int64_t row = s / p->strips, i = s % p->strips, pixel = i * p->height - OX_MAX(i - p->tall, 0);
@@ -232,15 +236,15 @@ static void lanes_row(const ox_qconv_plan *p, const ox_qconv_args *a, int64_t ro
   int64_t lanes = p->v->lanes, step = p->channels * p->fold, bytes = (end - begin) * p->channels;
   ox_qconv_lanes d = {.x_step = (size_t)(step * p->g.stride[2]),
                       .tap = p->segment,
-                      .groups = (size_t)p->n_segments / 4,
+                      .groups = (size_t)(p->n_segments / p->v->taps),
                       .y_step = (size_t)step,
                       .out = a->out};
   const uint8_t *x = row_x(p, a->image, row) + begin * p->g.stride[2] * p->channels;
   uint8_t *y = a->y + (row * p->width + begin) * p->channels;
   for (int64_t b = 0; b < p->blocks; b++) {
     int64_t at = b * lanes, whole = bytes / step, rest = OX_MIN(bytes % step - at, lanes);
-    d.w = (const int8_t *)a->packed + (size_t)b * panel_bytes(p);
-    d.bias = (const int32_t *)(const void *)(d.w + p->n_segments * lanes);
+    d.w = (const int8_t *)a->packed + (size_t)b * ox_qconv_unit_bytes(p);
+    d.bias = (const int32_t *)(const void *)(d.w + ox_qconv_depth(p) * lanes);
     d.scale = (const float *)(const void *)(d.bias + lanes);
     d.x = x + at, d.y = y + at, d.pixels = (size_t)whole, d.n = (size_t)OX_MIN(lanes, step - at);
     p->v->depthwise(&d);

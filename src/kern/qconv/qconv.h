@@ -33,13 +33,27 @@ typedef struct ox_qconv_out {
   const ox_qconv_add *add; /* NULL: none */
 } ox_qconv_out;
 
+/* A quad of the image that is multiplied by further weights: its segment and its place there, in bytes. */
+typedef struct ox_qconv_extra {
+  uint32_t segment, at;
+} ox_qconv_extra;
+
+/* What a panel of products that are kept in more than their bytes (I8_KEPT) has behind its scales. |pairs|: the panel
+ * is [segment][quad][NR][4] bytes of small pairs, [n_extra][NR][4] more, and the extra quads' places. */
+typedef struct ox_qconv_kept {
+  uint64_t pairs, n_extra;
+} ox_qconv_kept;
+
 /* A product: |strips| strips of |m| pixels in one row of outputs, by a panel of up to NR output channels. */
 typedef struct ox_qconv_rows {
   const uint8_t *x; /* the image at the first pixel's window */
   size_t x_step;    /* bytes from pixel to pixel */
   const ptrdiff_t *segment;
   size_t n_segments, quads; /* a pixel reads 4 x quads bytes at each segment */
-  const int8_t *w;          /* [segment][quad][NR][4] */
+  const int8_t *w;          /* [segment][quad][NR][4], in the form that simd/i8_kept.h says */
+  const ox_qconv_extra *extra;
+  bool pairs;
+  size_t n_extra;
   const int32_t *bias;
   const float *scale;
   size_t m, strips, n; /* n: channels of the panel */
@@ -53,9 +67,9 @@ typedef struct ox_qconv_rows {
 typedef struct ox_qconv_lanes {
   const uint8_t *x;
   size_t x_step;
-  const ptrdiff_t *tap; /* offsets of the taps, in groups of four */
+  const ptrdiff_t *tap; /* offsets of the taps, in groups of I8_TAPS */
   size_t groups;
-  const int8_t *w; /* [group][VI8_LANES][4]; lanes, also of bias and scale, are in the order of vi8_at */
+  const int8_t *w; /* [group][VI8_LANES][4 bytes]; lanes, also of bias and scale, are in the order of vi8_at */
   const int32_t *bias;
   const float *scale;
   size_t pixels, n;
@@ -67,6 +81,7 @@ typedef struct ox_qconv_lanes {
 typedef struct ox_qconv_variant {
   ox_isa needs;
   uint16_t mr, nr, lanes; /* lanes: VI8_LANES */
+  uint16_t kept, taps;    /* I8_KEPT, I8_TAPS */
   void (*rows)(const ox_qconv_rows *r);
   void (*depthwise)(const ox_qconv_lanes *d);
   /* Adds the residual as |out| says to |n| results that are bytes already, in place: for kernels that do not. */
@@ -74,6 +89,11 @@ typedef struct ox_qconv_variant {
   size_t (*lane_at)(size_t i); /* the index of the byte in lane i of VI8_LANES */
   /* Sums of signed bytes in |count| consecutive rows of |n| quads: to[i] = sum of all bytes of quads i, i + n, ... */
   void (*sums)(const int8_t *w, size_t n, size_t count, int32_t *to);
+  /* Bring quads of signed bytes into the form that rows and depthwise read: whole vectors of quads, and quads of
+   * VI8_LANES lanes for |groups| groups of taps. split: NR quads of weights as small pairs and a rest; is there any? */
+  void (*keep)(const int8_t *w, size_t quads, int8_t *to);
+  bool (*split)(const int8_t *w, int8_t *first, int8_t *rest);
+  void (*keep_taps)(const int8_t *w, size_t groups, int8_t *to);
   void (*copy)(uint8_t *to, const uint8_t *from, size_t n, uint8_t flip); /* may be in place */
   const char *name;
 } ox_qconv_variant;
@@ -93,7 +113,7 @@ typedef struct ox_qconv_plan {
   size_t row_bytes, image_bytes;
   /* taps */
   int64_t n_segments, quads; /* |twice|: first all of one half of W, then of the other */
-  ptrdiff_t *segment;        /* from the caller; depthwise: taps, in fours */
+  ptrdiff_t *segment;        /* from the caller; depthwise: taps, in groups of v->taps */
   /* outputs */
   int64_t rows, width;    /* rows of outputs, whose pixels and inputs are contiguous */
   int64_t strips, tall;   /* strips per row; the first |tall| have |height| pixels, the others one less */
@@ -138,6 +158,13 @@ typedef struct ox_qconv_weights {
 } ox_qconv_weights;
 /* Independent units of packing, bytes of all packed weights, bytes of scratch per thread. */
 int64_t ox_qconv_weight_units(const ox_qconv_plan *p);
+/* Bytes of a unit: the kept weights, depth for each of its columns, a bias and a scale for each, an ox_qconv_kept. */
+int64_t ox_qconv_columns(const ox_qconv_plan *p);
+int64_t ox_qconv_depth(const ox_qconv_plan *p);
+static inline bool ox_qconv_splits(const ox_qconv_plan *p) { return !p->depthwise && p->v->kept > 1; }
+static inline size_t ox_qconv_unit_bytes(const ox_qconv_plan *p) {
+  return (size_t)((ox_qconv_depth(p) + 8) * ox_qconv_columns(p)) + (ox_qconv_splits(p) ? 64 : 0);
+}
 size_t ox_qconv_weight_bytes(const ox_qconv_plan *p); /* 0: too large */
 size_t ox_qconv_weight_scratch(const ox_qconv_plan *p);
 void ox_qconv_pack(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t begin, int64_t end, void *to,

@@ -3,8 +3,11 @@
 #include "kern/simd/i8_avx512vnni.h"
 
 #include "kern/simd/bytes_avx512.h"
+#include "kern/simd/i8_kept.h"
+#include "kern/simd/i8_taps.h"
 
 #define QCONV_ISA avx512vnni
 #define QCONV_NEEDS OX_VNNI
 #define QCONV_MR 12
+#define QCONV_NV 2
 #include "kern/qconv/qconv_body.h"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/qconv/qconv_body.h - the micro-kernels of direct convolution of bytes, with requantization. Parameters:
- * QCONV_ISA, QCONV_NEEDS, QCONV_MR; include simd/i8_<isa>.h and simd/bytes_<isa>.h first. */
+ * QCONV_ISA, QCONV_NEEDS, QCONV_MR, QCONV_NV (vectors of a panel, 2 or 4); include a simd/i8_<isa>.h,
+ * simd/bytes_<isa>.h, simd/i8_kept*.h and simd/i8_taps*.h first. */
 #include <string.h>
 
 #include "kern/qconv/qconv.h"
 #include "kern/quant/byte_sum.h"
 #include "kern/simd/math_f32.h"
 
-enum { L = VF32_LANES, NV = 2, NR = NV * L, MR = QCONV_MR };
+enum { L = VF32_LANES, NV = QCONV_NV, NR = NV * L, MR = QCONV_MR };
 
 /* Scaled and rounded sums. Above 2^24 every byte saturates anyway; far below, to_i32 gives INT32_MIN, which saturates,
  * too. */
@@ -78,101 +79,126 @@ static void finish(uint8_t *y, const uint8_t *z, size_t n, const ox_qconv_out *o
 
 /* ---- products ---- */
 
+/* Adds the products of |m| rows' quads at base + i step, of three rows each, with the weights at |w|. */
+OX_INLINE void add_quad(const uint8_t *const *base, size_t step, const int8_t *w, vi32 (*acc)[NV], const int m,
+                        const int nv, const bool pairs) {
+  OX_UNROLL for (int i = 0; i < m; i++) {
+    int32_t quad;
+    memcpy(&quad, base[i / 3] + (size_t)(i % 3) * step, 4);
+    if (pairs) {
+      vi32 xi = vi32_splat(quad);
+      OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vi32_dot_pairs(acc[i][j], xi, w + 4 * j * L);
+    } else {
+      vi32_row xi = vi32_row_of(quad);
+      OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vi32_dot_kept(acc[i][j], xi, w + 4 * I8_KEPT * j * L);
+    }
+  }
+}
+
 /* The sums of one strip, in a function of its own: together with the code that stores them, compilers run out of
  * registers. Three rows of X share a base address: base, base + step, base + 2 step. All loops run at least once, so
  * that accumulators stay in their registers. */
-OX_INLINE void strip(const ox_qconv_rows *r, const uint8_t *x, int32_t *restrict sums, const int m, const int nv) {
+OX_INLINE void strip(const ox_qconv_rows *r, const uint8_t *x, int32_t *restrict sums, const int m, const int nv,
+                     const bool pairs) {
   const int8_t *w = r->w;
   const ptrdiff_t *segment = r->segment, *end = segment + r->n_segments;
   size_t step = r->x_step, quads = r->quads;
+  const uint8_t *base[(MR + 2) / 3];
   vi32 acc[MR][NV];
   OX_UNROLL for (int j = 0; j < nv; j++) {
     vi32 b = vi32_load(r->bias + j * L);
     OX_UNROLL for (int i = 0; i < m; i++) acc[i][j] = b;
   }
   do {
-    const uint8_t *base[(MR + 2) / 3];
     OX_UNROLL for (int i = 0; i < m; i += 3) base[i / 3] = x + *segment + (size_t)i * step;
     size_t q = quads;
     do {
-      vi32 wv[NV];
-      OX_UNROLL for (int j = 0; j < nv; j++) wv[j] = vi32_load((const int32_t *)(const void *)(w + 4 * j * L));
-      OX_UNROLL for (int i = 0; i < m; i++) {
-        int32_t quad;
-        memcpy(&quad, base[i / 3] + (size_t)(i % 3) * step, 4);
-        vi32 xi = vi32_splat(quad);
-        OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vi32_dot_u8s8(acc[i][j], xi, wv[j]);
-      }
+      add_quad(base, step, w, acc, m, nv, pairs);
       OX_UNROLL for (int i = 0; i < m; i += 3) base[i / 3] += 4;
-      w += 4 * NR;
+      w += 4 * (pairs ? 1 : I8_KEPT) * NR;
     } while (--q);
   } while (++segment != end);
+  for (size_t e = 0; pairs && e < r->n_extra; e++, w += 4 * NR) {
+    const uint8_t *at = x + r->segment[r->extra[e].segment] + r->extra[e].at;
+    OX_UNROLL for (int i = 0; i < m; i += 3) base[i / 3] = at + (size_t)i * step;
+    add_quad(base, step, w, acc, m, nv, pairs);
+  }
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < nv; j++)
       vi32_store(sums + i * NR + j * L, acc[i][j]);
 }
 
-#define QCONV_STRIP(m)                                                                              \
-  static OX_NOINLINE void strip_##m(const ox_qconv_rows *r, const uint8_t *x, int32_t *sums) {      \
-    strip(r, x, sums, m, NV);                                                                       \
-  }                                                                                                 \
-  static OX_NOINLINE void half_strip_##m(const ox_qconv_rows *r, const uint8_t *x, int32_t *sums) { \
-    strip(r, x, sums, m, 1);                                                                        \
+#define QCONV_STRIP(name, m, nv, pairs)                                                                \
+  static OX_NOINLINE void name##_##m##_##nv(const ox_qconv_rows *r, const uint8_t *x, int32_t *sums) { \
+    strip(r, x, sums, m, nv, pairs);                                                                   \
   }
-#define QCONV_STRIPS(m) \
-  { strip_##m, half_strip_##m }
-QCONV_STRIP(1)
-QCONV_STRIP(2)
-QCONV_STRIP(3)
-QCONV_STRIP(4)
-#if QCONV_MR >= 6
-QCONV_STRIP(5)
-QCONV_STRIP(6)
+#if QCONV_NV == 4
+#define QCONV_STRIPS(name, m, pairs) \
+  QCONV_STRIP(name, m, 1, pairs)     \
+  QCONV_STRIP(name, m, 2, pairs) QCONV_STRIP(name, m, 3, pairs) QCONV_STRIP(name, m, 4, pairs)
+#define QCONV_ROW(name, m) {name##_##m##_1, name##_##m##_2, name##_##m##_3, name##_##m##_4},
+#else
+#define QCONV_STRIPS(name, m, pairs) QCONV_STRIP(name, m, 1, pairs) QCONV_STRIP(name, m, 2, pairs)
+#define QCONV_ROW(name, m) {name##_##m##_1, name##_##m##_2},
 #endif
-#if QCONV_MR >= 8
-QCONV_STRIP(7)
-QCONV_STRIP(8)
+#if QCONV_MR == 12
+#define QCONV_EACH_M(do) \
+  do (1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9) do(10) do(11) do(12)
+#elif QCONV_MR == 8
+#define QCONV_EACH_M(do) \
+  do (1) do(2) do(3) do(4) do(5) do(6) do(7) do(8)
+#elif QCONV_MR == 6
+#define QCONV_EACH_M(do) \
+  do (1) do(2) do(3) do(4) do(5) do(6)
+#elif QCONV_MR == 4
+#define QCONV_EACH_M(do) \
+  do (1) do(2) do(3) do(4)
+#elif QCONV_MR == 3
+#define QCONV_EACH_M(do) \
+  do (1) do(2) do(3)
 #endif
-#if QCONV_MR >= 12
-QCONV_STRIP(9)
-QCONV_STRIP(10)
-QCONV_STRIP(11)
-QCONV_STRIP(12)
+typedef void (*strip_fn)(const ox_qconv_rows *r, const uint8_t *x, int32_t *sums);
+#define QCONV_KEPT(m) QCONV_STRIPS(strip, m, false)
+#define QCONV_KEPT_ROW(m) QCONV_ROW(strip, m)
+QCONV_EACH_M(QCONV_KEPT)
+static const strip_fn strips[MR][NV] = {QCONV_EACH_M(QCONV_KEPT_ROW)};
+#if I8_PAIRS
+#define QCONV_PAIRS(m) QCONV_STRIPS(pairs_strip, m, true)
+#define QCONV_PAIRS_ROW(m) QCONV_ROW(pairs_strip, m)
+QCONV_EACH_M(QCONV_PAIRS)
+static const strip_fn pairs_strips[MR][NV] = {QCONV_EACH_M(QCONV_PAIRS_ROW)};
+#define QCONV_PAIRS_STRIPS pairs_strips
+#else
+#define QCONV_PAIRS_STRIPS strips
 #endif
-static void (*const strips[MR][2])(const ox_qconv_rows *r, const uint8_t *x, int32_t *sums) = {
-    QCONV_STRIPS(1), QCONV_STRIPS(2),  QCONV_STRIPS(3),  QCONV_STRIPS(4),
-#if QCONV_MR >= 6
-    QCONV_STRIPS(5), QCONV_STRIPS(6),
-#endif
-#if QCONV_MR >= 8
-    QCONV_STRIPS(7), QCONV_STRIPS(8),
-#endif
-#if QCONV_MR >= 12
-    QCONV_STRIPS(9), QCONV_STRIPS(10), QCONV_STRIPS(11), QCONV_STRIPS(12),
-#endif
-};
 
 /* Rounded results of one pixel. */
 OX_INLINE void row_of(const int32_t *sums, const uint8_t *z, const vf32 *scale, const add_lanes *l, const size_t n,
                       const bool adds, const bool small, vi32 *v) {
-  vi32 x = vi32_load(sums), y = vi32_load(sums + L);
-  if (!adds) {
-    v[0] = scaled(x, scale[0], small), v[1] = scaled(y, scale[1], small);
-    return;
+  OX_UNROLL for (int j = 0; j < NV; j++) {
+    vi32 sum = vi32_load(sums + j * L);
+    v[j] = adds ? add(vf32_round(vf32_mul(vi32_to_f32(sum), scale[j])), bytes_at(z, (size_t)(j * L), n), l)
+                : scaled(sum, scale[j], small);
   }
-  vf32 a = vf32_round(vf32_mul(vi32_to_f32(x), scale[0])), b = vf32_round(vf32_mul(vi32_to_f32(y), scale[1]));
-  v[0] = add(a, bytes_at(z, 0, n), l), v[1] = add(b, bytes_at(z, L, n), l);
 }
 
-/* Stores two pixels at a time; for an odd number, the result computed beside the last one is discarded. */
+/* Panels of two vectors: stores two pixels at a time; for an odd number, the result computed beside the last one is
+ * discarded. */
 OX_INLINE void store(const ox_qconv_rows *r, const int32_t *sums, size_t at, const size_t n, const bool adds,
                      const bool small) {
   ends e = ends_of(&r->out);
-  vf32 scale[NV] = {vf32_load(r->scale), vf32_load(r->scale + L)};
+  vf32 scale[NV];
+  OX_UNROLL for (int j = 0; j < NV; j++) scale[j] = vf32_load(r->scale + j * L);
   add_lanes l = adds ? add_lanes_of(&r->out) : (add_lanes){0};
   size_t step = r->y_step;
   uint8_t *y = r->y + at;
   const uint8_t *z = adds ? r->z + at : NULL;
-  for (size_t i = 0; i < r->m; i += 2, sums += 2 * NR, y += 2 * step) {
+  for (size_t i = 0; NV == 4 && i < r->m; i++, sums += NR, y += step) {
+    vi32 v[4];
+    row_of(sums, z, scale, &l, n, adds, small, v);
+    vi8_store_n(y, ended(vi8_pack22(v, e.zero), &e), n);
+    if (adds) z += step;
+  }
+  for (size_t i = 0; NV == 2 && i < r->m; i += 2, sums += 2 * NR, y += 2 * step) {
     vi32 v[4];
     row_of(sums, z, scale, &l, n, adds, small, v);
     row_of(sums + NR, i + 1 < r->m && adds ? z + step : z, scale, &l, n, adds, small, v + 2);
@@ -187,8 +213,9 @@ static void rows(const ox_qconv_rows *r) {
   _Alignas(64) int32_t sums[(MR + 1) * NR] = {0};
   const uint8_t *x = r->x;
   size_t n = r->n;
+  strip_fn fn = (r->pairs ? QCONV_PAIRS_STRIPS : strips)[r->m - 1][(n - 1) / L];
   for (size_t i = 0, at = 0; i < r->strips; i++, x += r->m * r->x_step, at += r->m * r->y_step) {
-    strips[r->m - 1][n <= L](r, x, sums);
+    fn(r, x, sums);
     if (r->out.add && n == NR)
       store(r, sums, at, NR, true, false);
     else if (r->out.add)
@@ -212,12 +239,7 @@ static void depthwise(const ox_qconv_lanes *d) {
     const ptrdiff_t *t = d->tap;
     vi32 acc[4];
     OX_UNROLL for (int v = 0; v < 4; v++) acc[v] = vi32_load(d->bias + v * L);
-    for (size_t g = 0; g < groups; g++, t += 4, w += 4 * VI8_LANES) {
-      vi32 q[4];
-      vi8_quads(x + t[0], x + t[1], x + t[2], x + t[3], q);
-      OX_UNROLL for (int v = 0; v < 4; v++) acc[v] =
-          vi32_dot_u8s8(acc[v], q[v], vi32_load((const int32_t *)(const void *)(w + 4 * v * L)));
-    }
+    for (size_t g = 0; g < groups; g++, t += I8_TAPS, w += 4 * VI8_LANES) vi8_add_taps(acc, x, t, w);
     OX_UNROLL for (int v = 0; v < 4; v++) acc[v] = scaled(acc[v], vf32_load(d->scale + v * L), false);
     vi8_store_n(y, ended(vi8_pack4(acc, e.zero), &e), n);
   }
@@ -237,6 +259,24 @@ static void sums(const int8_t *w, size_t n, size_t count, int32_t *to) {
   }
 }
 
+static void keep(const int8_t *w, size_t quads, int8_t *to) {
+  for (size_t q = 0; q < quads; q += L, w += 4 * L, to += 4 * I8_KEPT * L)
+    vi32_keep(vi32_load((const int32_t *)(const void *)w), to);
+}
+
+static bool split(const int8_t *w, int8_t *first, int8_t *rest) {
+  bool any = false;
+  for (size_t i = 0; i < 4 * NR; i += 4 * L)
+    any |= vi32_split_pairs(vi32_load((const int32_t *)(const void *)(w + i)), first + i, rest + i);
+  return any;
+}
+
+static void keep_taps(const int8_t *w, size_t groups, int8_t *to) {
+  for (size_t g = 0; g < groups; g++)
+    for (size_t i = 0; i < VI8_LANES; i++, to += 4)
+      vi8_keep_taps(w + 4 * (g * I8_TAPS / 4 * VI8_LANES + i) + g * I8_TAPS % 4, to);
+}
+
 static void copy(uint8_t *to, const uint8_t *from, size_t n, uint8_t flip) {
   vi32 f = vi8_splat(flip);
   size_t i = 0;
@@ -247,4 +287,5 @@ static void copy(uint8_t *to, const uint8_t *from, size_t n, uint8_t flip) {
 
 extern const ox_qconv_variant OX_PASTE(ox_qconv__, QCONV_ISA);
 const ox_qconv_variant OX_PASTE(ox_qconv__, QCONV_ISA) = {
-    QCONV_NEEDS, MR, NR, VI8_LANES, rows, depthwise, finish, lane_at, sums, copy, "qconv_" OX_QUOTE(QCONV_ISA)};
+    QCONV_NEEDS, MR,      NR,   VI8_LANES, I8_KEPT, I8_TAPS,   rows, depthwise,
+    finish,      lane_at, sums, keep,      split,   keep_taps, copy, "qconv_" OX_QUOTE(QCONV_ISA)};

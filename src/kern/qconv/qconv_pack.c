@@ -8,20 +8,29 @@
 #include "kern/qconv/qconv.h"
 
 static int64_t taps_of(const ox_qconv_plan *p) { return ox_conv_taps(&p->g); }
-static int64_t columns(const ox_qconv_plan *p) { return p->depthwise ? p->v->lanes : p->v->nr; }
-/* Bytes of the weights of one output channel, padded. */
-static int64_t depth(const ox_qconv_plan *p) { return p->depthwise ? p->n_segments : p->n_segments * p->quads * 4; }
+/* Quads of bytes of the weights of one output channel, padded. */
+static int64_t quads_of(const ox_qconv_plan *p) {
+  return p->depthwise ? OX_CEIL_DIV(p->n_segments, 4) : p->n_segments * p->quads;
+}
+
+int64_t ox_qconv_columns(const ox_qconv_plan *p) { return p->depthwise ? p->v->lanes : p->v->nr; }
+int64_t ox_qconv_depth(const ox_qconv_plan *p) {
+  return p->depthwise ? p->n_segments / p->v->taps * 4 : quads_of(p) * 4 * p->v->kept;
+}
 
 int64_t ox_qconv_weight_units(const ox_qconv_plan *p) { return p->depthwise ? p->blocks : p->panels; }
 
 size_t ox_qconv_weight_bytes(const ox_qconv_plan *p) {
   size_t bytes;
-  if (!ox_mul_ok((size_t)depth(p) + 8, (size_t)(columns(p) * ox_qconv_weight_units(p)), &bytes)) return 0;
-  return bytes;
+  return ox_mul_ok(ox_qconv_unit_bytes(p), (size_t)ox_qconv_weight_units(p), &bytes) ? bytes : 0;
 }
 
+/* Is the kept form quads of bytes? */
+static bool keeps_quads(const ox_qconv_plan *p) { return p->depthwise ? p->v->taps == 4 : p->v->kept == 1; }
+
 size_t ox_qconv_weight_scratch(const ox_qconv_plan *p) {
-  return (size_t)(columns(p) * (depth(p) + 4) + p->g.ic * taps_of(p));
+  int64_t bytes = quads_of(p) * 4 * (keeps_quads(p) ? 1 : 2);
+  return (size_t)(ox_qconv_columns(p) * (bytes + 4) + p->g.ic * taps_of(p));
 }
 
 /* n weights of output channel |o| from |from| on, minus their zero point: saturated to bytes or, for |half| 1, the
@@ -45,7 +54,7 @@ static void weights_at(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_
 static void pack_row(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, uint8_t *to, uint8_t *plain) {
   int64_t taps = taps_of(p), ic = p->g.ic, n = p->n_segments >> p->twice, each = taps / n, pitch = p->quads * 4;
   ox_transpose_fn transpose = ox_transpose_select(1, p->have);
-  memset(to, 0, (size_t)depth(p));
+  memset(to, 0, (size_t)(quads_of(p) * 4));
   for (int half = 0; half <= p->twice; half++, to += n * pitch) {
     weights_at(p, w, o, o * ic * taps, ic * taps, half, plain);
     if (taps == 1)
@@ -61,7 +70,7 @@ static void pack_row(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t 
 /* Packs the taps of one depthwise channel, padded. */
 static void pack_lane(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, uint8_t *to) {
   int64_t taps = taps_of(p);
-  memset(to, 0, (size_t)p->n_segments);
+  memset(to, 0, (size_t)(quads_of(p) * 4));
   for (int half = 0; half <= p->twice; half++, to += taps) weights_at(p, w, o, o * taps, taps, half, to);
 }
 
@@ -75,10 +84,35 @@ static int64_t channel_at(const ox_qconv_plan *p, int64_t unit, int64_t i) {
   return o < p->g.oc ? unit / each * p->g.oc + o : -1;
 }
 
+/* Splits a panel's quads into small pairs and extra quads. False: there would be so many that whole words are faster,
+ * which take 4 instructions where pairs take 3. */
+static bool split_panel(const ox_qconv_plan *p, const int8_t *quads, int8_t *to, size_t *out_extra) {
+  size_t row = 4 * (size_t)p->v->nr, all = (size_t)quads_of(p), most = all / 4, n = 0;
+  int8_t *rest = to + all * row;
+  ox_qconv_extra *extra = (ox_qconv_extra *)(void *)(to + 2 * all * row) - most;
+  for (size_t i = 0; i < all; i++) {
+    if (!p->v->split(quads + i * row, to + i * row, rest + n * row)) continue;
+    if (n == most) return false;
+    extra[n++] = (ox_qconv_extra){(uint32_t)(i / (size_t)p->quads), (uint32_t)(i % (size_t)p->quads * 4)};
+  }
+  memmove(rest + n * row, extra, n * sizeof *extra);
+  *out_extra = n;
+  return true;
+}
+
+static void keep_panel(const ox_qconv_plan *p, const int8_t *quads, int8_t *to, ox_qconv_kept *kept) {
+  size_t n_extra = 0;
+  bool pairs = split_panel(p, quads, to, &n_extra);
+  if (!pairs) p->v->keep(quads, (size_t)(quads_of(p) * p->v->nr), to);
+  *kept = (ox_qconv_kept){pairs, n_extra};
+}
+
+/* Scratch: the channels' weights, their quads unless these are what is kept, sums, and one channel as it was. */
 static void pack_panel(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t unit, char *to, uint8_t *scratch) {
-  int64_t n = columns(p), k = depth(p);
-  uint8_t *plain = scratch + n * k;
-  int32_t *sums = (int32_t *)(void *)plain, *bias = (int32_t *)(void *)(to + n * k);
+  int64_t n = ox_qconv_columns(p), k = quads_of(p) * 4;
+  char *quads = keeps_quads(p) ? to : (char *)scratch + n * k;
+  int32_t *sums = (int32_t *)(void *)(scratch + n * k * (keeps_quads(p) ? 1 : 2));
+  int32_t *bias = (int32_t *)(void *)(to + n * ox_qconv_depth(p));
   float *scale = (float *)(void *)(bias + n);
   for (int64_t i = 0; i < n; i++) {
     int64_t o = channel_at(p, unit, i);
@@ -87,10 +121,14 @@ static void pack_panel(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_
     else if (p->depthwise)
       pack_lane(p, w, o, scratch + i * k);
     else
-      pack_row(p, w, o, scratch + i * k, plain + 4 * n);
+      pack_row(p, w, o, scratch + i * k, (uint8_t *)(sums + n));
   }
-  ox_transpose_select(4, p->have)((const char *)scratch, k, to, 4 * n, n, k / 4);
-  p->v->sums((const int8_t *)to, (size_t)n, (size_t)(k / 4), sums);
+  ox_transpose_select(4, p->have)((const char *)scratch, k, quads, 4 * n, n, k / 4);
+  p->v->sums((const int8_t *)quads, (size_t)n, (size_t)(k / 4), sums);
+  if (!keeps_quads(p) && p->depthwise)
+    p->v->keep_taps((const int8_t *)quads, (size_t)(p->n_segments / p->v->taps), (int8_t *)to);
+  else if (!keeps_quads(p))
+    keep_panel(p, (const int8_t *)quads, (int8_t *)to, (void *)(scale + n));
   for (int64_t i = 0; i < n; i++) {
     int64_t o = channel_at(p, unit, i);
     uint32_t b = 0;
@@ -103,6 +141,5 @@ static void pack_panel(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_
 
 void ox_qconv_pack(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t begin, int64_t end, void *to,
                    void *scratch) {
-  size_t each = (size_t)(columns(p) * (depth(p) + 8));
-  for (int64_t u = begin; u < end; u++) pack_panel(p, w, u, (char *)to + (size_t)u * each, scratch);
+  for (int64_t u = begin; u < end; u++) pack_panel(p, w, u, (char *)to + (size_t)u * ox_qconv_unit_bytes(p), scratch);
 }
