@@ -23,15 +23,17 @@ size_t ox_conv_i8_group_bytes(const ox_gemm_i8_variant *v, int64_t oc, int64_t k
 
 void ox_conv_i8_pack_panel(const ox_gemm_i8_variant *v, const void *w, bool w_signed, int64_t oc, int64_t ic,
                            int64_t taps, int64_t panel, void *temp, void *packed) {
-  size_t k = (size_t)(ic * taps), kp = ox_gemm_i8_k(v, k), nr = v->nr;
+  size_t k = (size_t)(ic * taps), kp = ox_gemm_i8_k(v, k);
   int64_t first = panel * v->nr, n = OX_MIN((int64_t)v->nr, oc - first);
   const uint8_t *from = (const uint8_t *)w + (size_t)first * k;
   uint8_t *to = temp, *panels = packed;
-  int32_t *sums = (int32_t *)(void *)(panels + ox_gemm_i8_panels(v, (size_t)oc) * nr * kp) + first;
+  int32_t *sums = ox_gemm_i8_sums(v, packed, kp, (size_t)oc) + first;
   for (int64_t o = 0; o < n; o++) /* as in channels-last data, the channels of a tap lie together */
     for (int64_t t = 0; t < taps; t++)
       for (int64_t c = 0; c < ic; c++) *to++ = from[(o * ic + c) * taps + t];
-  v->panel(temp, w_signed ? 0 : 128, 1, (ptrdiff_t)k, k, kp, (size_t)n, panels + (size_t)first * kp, sums);
+  to = panels + (size_t)panel * ox_gemm_i8_span(v, kp);
+  v->panel(temp, w_signed ? 0 : 128, 1, (ptrdiff_t)k, k, kp, (size_t)n, to, sums);
+  ox_gemm_i8_split(v, kp, to);
 }
 
 /* Pixels of a tile, from the work of a pixel. */

@@ -6,7 +6,11 @@
  * their zero points likewise. With these,
  *   sum (a - za)(b - zb) = sum ab - za * colsum(b) - zb * (rowsum(a) - k za).
  * B is packed in panels of [k / 4][NR][4] bytes, zero padded in k to the variant's multiple. A is copied row by row per
- * tile, unless it is unsigned with rows of such a multiple and B has no zero points. */
+ * tile, unless it is unsigned with rows of such a multiple and B has no zero points.
+ *
+ * A variant whose instructions multiply small pairs faster (simd/i8_kept.h) splits its panels: large pairs are halved,
+ * and the other halves are extra quads behind the panel. A panel with too many of them stays as it is, and a tile of
+ * several rows keeps its weights in the form for these. */
 #ifndef OX_KERN_GEMM_I8_H
 #define OX_KERN_GEMM_I8_H
 
@@ -37,6 +41,8 @@ typedef struct ox_gemm_i8_tile {
   size_t quads, m, n;
   const int8_t *fetch; /* prefetched meanwhile, |fetch_step| bytes per quad: to L1 if m <= MR / 2, else to L2 */
   size_t fetch_step;
+  const uint32_t *extra; /* the quads that the |n_extra| ones after |quads| are multiplied by; only of split panels */
+  size_t n_extra;
   const int32_t *a_zero, *row_sum; /* per row; row_sum[i] = sum of the row - k * a_zero[i] */
   const int32_t *b_zero, *col_sum; /* per column of the tile; b_zero NULL: all 0 */
   const ox_gemm_i8_out *out;
@@ -54,6 +60,20 @@ typedef void (*ox_gemm_i8_panel_fn)(const uint8_t *b, uint8_t flip, ptrdiff_t ks
 /* Copies a row of A: k bytes xored with |flip|, then zeros up to kp; returns the sum of the k bytes. */
 typedef int32_t (*ox_gemm_i8_row_fn)(const uint8_t *a, uint8_t flip, size_t k, size_t kp, uint8_t *to);
 
+/* What stands at the end of a panel that could be split: |pairs| tells whether it was. */
+typedef struct ox_gemm_i8_extras {
+  uint32_t pairs, n;
+} ox_gemm_i8_extras;
+
+/* The kernels of a variant that splits panels. */
+typedef struct ox_gemm_i8_forms {
+  ox_gemm_i8_fn pairs, kept; /* of split panels, of kept weights */
+  size_t kept_bytes;         /* of a weight */
+  /* As simd/i8_kept.h says: split of NR quads, keep of a multiple of NR. */
+  bool (*split)(int8_t *quads, int8_t *rest);
+  void (*keep)(const int8_t *w, size_t quads, int8_t *to);
+} ox_gemm_i8_forms;
+
 typedef struct ox_gemm_i8_variant {
   ox_isa needs;
   uint16_t mr, nr, k_align;
@@ -61,25 +81,27 @@ typedef struct ox_gemm_i8_variant {
   void (*begin)(void), (*end)(void); /* around a run of tiles on one thread (AMX configuration); NULL: nothing */
   ox_gemm_i8_panel_fn panel;
   ox_gemm_i8_row_fn row;
+  const ox_gemm_i8_forms *forms; /* NULL: panels are not split */
   const char *name;
   const char *form[2]; /* names for profiles: packed at load, packed in the run */
 } ox_gemm_i8_variant;
 
-#define OX_GEMM_I8(needs, mr, nr, k_align, sym, begin, end, pack)                                                \
+#define OX_GEMM_I8(needs, mr, nr, k_align, sym, begin, end, pack, forms)                                         \
   void sym(const ox_gemm_i8_tile *t);                                                                            \
   void ox_gemm_i8_panel__##pack(const uint8_t *b, uint8_t flip, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t kp, \
                                 size_t w, uint8_t *to, int32_t *sums);                                           \
   int32_t ox_gemm_i8_row__##pack(const uint8_t *a, uint8_t flip, size_t k, size_t kp, uint8_t *to);
 #include "kern/gemm/gemm_i8_variants.inc"
 #undef OX_GEMM_I8
+extern const ox_gemm_i8_forms ox_gemm_i8_forms__avx2;
 void ox_gemm_i8_begin__amxint8(void);
 void ox_gemm_i8_end__amxint8(void);
 
-#define OX_GEMM_I8_ROW(needs, mr, nr, k_align, sym, begin, end, pack)                                  \
-  {                                                                                                    \
-    needs, mr, nr, k_align, sym, begin, end, ox_gemm_i8_panel__##pack, ox_gemm_i8_row__##pack, #sym, { \
-      "8-bit packed " #mr "x" #nr, "8-bit packed in the run " #mr "x" #nr                              \
-    }                                                                                                  \
+#define OX_GEMM_I8_ROW(needs, mr, nr, k_align, sym, begin, end, pack, forms)                                  \
+  {                                                                                                           \
+    needs, mr, nr, k_align, sym, begin, end, ox_gemm_i8_panel__##pack, ox_gemm_i8_row__##pack, forms, #sym, { \
+      "8-bit packed " #mr "x" #nr, "8-bit packed in the run " #mr "x" #nr                                     \
+    }                                                                                                         \
   }
 const ox_gemm_i8_variant *ox_gemm_i8_select(ox_isa have);
 
@@ -88,10 +110,24 @@ static inline size_t ox_gemm_i8_k(const ox_gemm_i8_variant *v, size_t k) {
   return (k + v->k_align - 1) / v->k_align * v->k_align;
 }
 static inline size_t ox_gemm_i8_panels(const ox_gemm_i8_variant *v, size_t n) { return (n + v->nr - 1) / v->nr; }
+/* The most extra quads of a panel: more would take longer than kept weights. */
+static inline size_t ox_gemm_i8_most_extras(size_t kp) { return kp / 16; }
+/* Bytes from panel to panel, for a padded k. */
+static inline size_t ox_gemm_i8_span(const ox_gemm_i8_variant *v, size_t kp) {
+  size_t quad = 4 * (size_t)v->nr, all = kp / 4 * quad;
+  if (!v->forms) return all;
+  return (all + ox_gemm_i8_most_extras(kp) * (quad + 4) + sizeof(ox_gemm_i8_extras) + 63) / 64 * 64;
+}
 /* Bytes of the packed B: panels, then an int32 sum for each padded column. */
 static inline size_t ox_gemm_i8_b_bytes(const ox_gemm_i8_variant *v, size_t k, size_t n) {
-  return ox_gemm_i8_panels(v, n) * v->nr * (ox_gemm_i8_k(v, k) + 4);
+  return ox_gemm_i8_panels(v, n) * (ox_gemm_i8_span(v, ox_gemm_i8_k(v, k)) + 4 * (size_t)v->nr);
 }
+/* The sums of the columns of a packed B of |n| columns. */
+static inline int32_t *ox_gemm_i8_sums(const ox_gemm_i8_variant *v, const void *packed, size_t kp, size_t n) {
+  return (int32_t *)(uintptr_t)((const char *)packed + ox_gemm_i8_panels(v, n) * ox_gemm_i8_span(v, kp));
+}
+/* Splits a panel that v->panel has filled, if the variant does that. */
+void ox_gemm_i8_split(const ox_gemm_i8_variant *v, size_t kp, void *panel);
 /* Packs panels [begin, end) of a k x n matrix of bytes with strides ks, ns. |stop| may be NULL. */
 void ox_gemm_i8_pack_b(const ox_gemm_i8_variant *v, const void *b, bool b_signed, ptrdiff_t ks, ptrdiff_t ns, size_t k,
                        size_t n, size_t begin, size_t end, void *packed, const ox_stop *stop);

@@ -81,7 +81,9 @@ void GEMM_NAME(const ox_gemm_i8_tile *t) {
     GEMM_ROWS(1)
     GEMM_ROWS(2)
     GEMM_ROWS(3)
+#if GEMM_MR >= 4
     GEMM_ROWS(4)
+#endif
 #if GEMM_MR >= 6
     GEMM_ROWS(5)
     GEMM_ROWS(6)

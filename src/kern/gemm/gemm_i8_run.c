@@ -19,12 +19,46 @@ const ox_gemm_i8_variant *ox_gemm_i8_select(ox_isa have) {
 
 void ox_gemm_i8_pack_b(const ox_gemm_i8_variant *v, const void *b, bool b_signed, ptrdiff_t ks, ptrdiff_t ns, size_t k,
                        size_t n, size_t begin, size_t end, void *packed, const ox_stop *stop) {
-  size_t nr = v->nr, kp = ox_gemm_i8_k(v, k);
-  int32_t *sums = (int32_t *)(void *)((uint8_t *)packed + ox_gemm_i8_panels(v, n) * nr * kp);
+  size_t nr = v->nr, kp = ox_gemm_i8_k(v, k), span = ox_gemm_i8_span(v, kp);
+  int32_t *sums = ox_gemm_i8_sums(v, packed, kp, n);
   ox_stop_pace pace = {.stop = stop};
-  for (size_t j = begin; j < end && !ox_stop_moved(&pace, nr * kp); j++)
+  for (size_t j = begin; j < end && !ox_stop_moved(&pace, nr * kp); j++) {
+    uint8_t *to = (uint8_t *)packed + j * span;
     v->panel((const uint8_t *)b + (ptrdiff_t)(j * nr) * ns, b_signed ? 0 : 128, ks, ns, k, kp, OX_MIN(nr, n - j * nr),
-             (uint8_t *)packed + j * nr * kp, sums + j * nr);
+             to, sums + j * nr);
+    ox_gemm_i8_split(v, kp, to);
+  }
+}
+
+/* A panel that can be split: its quads, extra quads, the places of these in A, ox_gemm_i8_extras at the end. */
+static ox_gemm_i8_extras *extras_at(const ox_gemm_i8_variant *v, size_t kp, const void *panel) {
+  return (ox_gemm_i8_extras *)(uintptr_t)((const char *)panel + ox_gemm_i8_span(v, kp)) - 1;
+}
+static uint32_t *places_at(const ox_gemm_i8_variant *v, size_t kp, const void *panel) {
+  size_t quads = kp / 4 + ox_gemm_i8_most_extras(kp);
+  return (uint32_t *)(uintptr_t)((const char *)panel + quads * 4 * v->nr);
+}
+
+void ox_gemm_i8_split(const ox_gemm_i8_variant *v, size_t kp, void *panel) {
+  if (!v->forms) return;
+  size_t row = 4 * (size_t)v->nr, all = kp / 4, most = ox_gemm_i8_most_extras(kp), n = 0;
+  int8_t *quads = panel, *rest = quads + all * row;
+  uint32_t *place = places_at(v, kp, panel);
+  _Alignas(64) int8_t last[4 * 64]; /* of one quad too many */
+  bool pairs = true;
+  for (size_t i = 0; pairs && i < all; i++) {
+    int8_t *to = n < most ? rest + n * row : last;
+    if (!v->forms->split(quads + i * row, to)) continue;
+    if (n < most) {
+      place[n++] = (uint32_t)i;
+      continue;
+    }
+    pairs = false;
+    for (size_t b = 0; b < row; b++) quads[i * row + b] += last[b];
+  }
+  for (size_t e = 0; !pairs && e < n; e++) /* as it was */
+    for (size_t b = 0; b < row; b++) quads[place[e] * row + b] += rest[e * row + b];
+  *extras_at(v, kp, panel) = (ox_gemm_i8_extras){pairs, pairs ? (uint32_t)n : 0};
 }
 
 enum {
@@ -32,6 +66,7 @@ enum {
   TILE_B_BYTES = 192 * 1024, /* bytes of B of a tile with few rows */
   MAX_ROWS = 192,            /* most rows of a tile */
   FEW_ROWS = 8,
+  KEPT_ROWS = 3,     /* from so many rows on, keeping a panel that could not be split pays */
   FETCH_AHEAD = 8192 /* prefetch distance in bytes, for panels that are read once */
 };
 
@@ -56,7 +91,8 @@ void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_
   g->mt = OX_CEIL_DIV(m, g->mc), g->nt = OX_CEIL_DIV(n, g->nc);
   if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), nr), g->nt = OX_CEIL_DIV(n, g->nc);
   size_t padded = OX_ROUND_UP(rows, mr); /* a matrix unit loads whole strips */
-  g->scratch = OX_ROUND_UP(padded * row_bytes(v, k), (size_t)64) + (2 * padded + g->nc) * 4;
+  g->scratch = OX_ROUND_UP(padded * row_bytes(v, k), (size_t)64) + OX_ROUND_UP((2 * padded + g->nc) * 4, (size_t)64);
+  if (v->forms && rows >= KEPT_ROWS) g->scratch += ox_gemm_i8_k(v, k) * nr * v->forms->kept_bytes;
 }
 
 typedef struct tile_rows {
@@ -117,10 +153,25 @@ static bool zeros_of_b(const ox_gemm_i8_io *io, size_t col, size_t cols, int32_t
   return any != 0;
 }
 
+/* The kernel for the panel at t->b. |kept|: scratch for its weights in another form. */
+static ox_gemm_i8_fn form_of(const ox_gemm_i8_variant *v, size_t kp, size_t rows, int8_t *kept, ox_gemm_i8_tile *t) {
+  if (!v->forms) return v->fn;
+  const ox_gemm_i8_extras *x = extras_at(v, kp, t->b);
+  if (x->pairs) {
+    t->extra = places_at(v, kp, t->b), t->n_extra = x->n;
+    return v->forms->pairs;
+  }
+  if (rows < KEPT_ROWS) return v->fn;
+  v->forms->keep(t->b, kp / 4 * v->nr, kept);
+  t->b = kept;
+  return v->forms->kept;
+}
+
 void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t index, void *scratch) {
   const ox_gemm_i8_variant *v = g->v;
   size_t row = index % g->mt * g->mc, col = index / g->mt * g->nc, kp = ox_gemm_i8_k(v, g->k), nr = v->nr, mr = v->mr;
   size_t rows = OX_MIN(g->mc, g->m - row), cols = OX_MIN(g->nc, g->n - col), padded = OX_ROUND_UP(rows, mr);
+  size_t span = ox_gemm_i8_span(v, kp);
   size_t a_rs = row_bytes(v, g->k), c_elem = io->out->type == OX_I32 || io->out->type == OX_F32 ? 4 : 1;
   tile_rows r = {.a = scratch};
   r.zero = (int32_t *)(void *)(r.a + OX_ROUND_UP(padded * a_rs, (size_t)64)), r.sum = r.zero + padded,
@@ -135,7 +186,9 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
     copy_rows(g, io, row, rows, &r);
   }
   const int8_t *panels = io->packed;
-  const int32_t *sums = (const int32_t *)(const void *)(panels + ox_gemm_i8_panels(v, g->n) * nr * kp);
+  const int32_t *sums = ox_gemm_i8_sums(v, panels, kp, g->n);
+  int8_t *kept = (int8_t *)r.a + OX_ROUND_UP(padded * row_bytes(v, g->k), (size_t)64) +
+                 OX_ROUND_UP((2 * padded + g->nc) * 4, (size_t)64);
   ox_gemm_i8_tile t = {.a_rs = a_rs, .quads = kp / 4, .out = io->out, .c_rs = io->c_rs};
   /* Each strip prefetches a share of the next panel; a single strip prefetches at a fixed distance. */
   size_t strips = OX_CEIL_DIV(rows, mr);
@@ -143,13 +196,15 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
   if (v->begin) v->begin();
   for (size_t j = 0; j < cols && !(j && ox_stop_asked(&io->stop)); j += nr) {
     t.n = OX_MIN(nr, cols - j), t.col = col + j;
-    t.b = panels + t.col * kp, t.b_zero = b_zero ? r.b_zero + j : NULL, t.col_sum = sums + t.col;
+    t.b = panels + t.col / nr * span, t.b_zero = b_zero ? r.b_zero + j : NULL, t.col_sum = sums + t.col;
+    const int8_t *next = t.b + (strips == 1 ? FETCH_AHEAD : span);
+    ox_gemm_i8_fn fn = form_of(v, kp, rows, kept, &t);
     for (size_t i = 0; i < rows; i += mr) {
       t.m = OX_MIN(mr, rows - i), t.row = row + i, t.a = a + i * a_rs;
-      t.fetch = t.b + (strips == 1 ? FETCH_AHEAD : nr * kp + i / mr * t.fetch_step * t.quads);
+      t.fetch = next + (strips == 1 ? 0 : i / mr * t.fetch_step * t.quads);
       t.a_zero = r.zero + i, t.row_sum = r.sum + i;
       t.c = (char *)io->c + (t.row * io->c_rs + t.col) * c_elem;
-      v->fn(&t);
+      fn(&t);
     }
   }
   if (v->end) v->end();

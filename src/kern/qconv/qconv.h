@@ -90,9 +90,9 @@ typedef struct ox_qconv_variant {
   /* Sums of signed bytes in |count| consecutive rows of |n| quads: to[i] = sum of all bytes of quads i, i + n, ... */
   void (*sums)(const int8_t *w, size_t n, size_t count, int32_t *to);
   /* Bring quads of signed bytes into the form that rows and depthwise read: whole vectors of quads, and quads of
-   * VI8_LANES lanes for |groups| groups of taps. split: NR quads of weights as small pairs and a rest; is there any? */
+   * VI8_LANES lanes for |groups| groups of taps. split: as simd/i8_kept.h says, of NR quads. */
   void (*keep)(const int8_t *w, size_t quads, int8_t *to);
-  bool (*split)(const int8_t *w, int8_t *first, int8_t *rest);
+  bool (*split)(int8_t *quads, int8_t *rest);
   void (*keep_taps)(const int8_t *w, size_t groups, int8_t *to);
   void (*copy)(uint8_t *to, const uint8_t *from, size_t n, uint8_t flip); /* may be in place */
   const char *name;

@@ -264,12 +264,7 @@ static void keep(const int8_t *w, size_t quads, int8_t *to) {
     vi32_keep(vi32_load((const int32_t *)(const void *)w), to);
 }
 
-static bool split(const int8_t *w, int8_t *first, int8_t *rest) {
-  bool any = false;
-  for (size_t i = 0; i < 4 * NR; i += 4 * L)
-    any |= vi32_split_pairs(vi32_load((const int32_t *)(const void *)(w + i)), first + i, rest + i);
-  return any;
-}
+static bool split(int8_t *quads, int8_t *rest) { return vi32_split_pairs(quads, rest, NV); }
 
 static void keep_taps(const int8_t *w, size_t groups, int8_t *to) {
   for (size_t g = 0; g < groups; g++)

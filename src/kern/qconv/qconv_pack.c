@@ -90,8 +90,9 @@ static bool split_panel(const ox_qconv_plan *p, const int8_t *quads, int8_t *to,
   size_t row = 4 * (size_t)p->v->nr, all = (size_t)quads_of(p), most = all / 4, n = 0;
   int8_t *rest = to + all * row;
   ox_qconv_extra *extra = (ox_qconv_extra *)(void *)(to + 2 * all * row) - most;
+  memcpy(to, quads, all * row);
   for (size_t i = 0; i < all; i++) {
-    if (!p->v->split(quads + i * row, to + i * row, rest + n * row)) continue;
+    if (!p->v->split(to + i * row, rest + n * row)) continue;
     if (n == most) return false;
     extra[n++] = (ox_qconv_extra){(uint32_t)(i / (size_t)p->quads), (uint32_t)(i % (size_t)p->quads * 4)};
   }

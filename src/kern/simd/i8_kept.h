@@ -5,7 +5,8 @@
  * - dot_kept(acc, x, w): dot_u8s8 of the quad that row_of made ready and the kept quads at |w|; |acc| stays in its
  *   register.
  * Where I8_PAIRS is 1, weights whose pairs are small have a faster product:
- * - split_pairs(w, first, rest): L quads of weights as a sum of two whose pairs are small; false if |rest| is 0.
+ * - split_pairs(quads, rest, nv): nv vectors of quads, in place, as small pairs and |rest|; false: they are small
+ *   already, and |rest| is not written.
  * - dot_pairs(acc, x, w): dot_u8s8 of |x| and small pairs at |w|. */
 #ifndef OX_SIMD_I8_KEPT_H
 #define OX_SIMD_I8_KEPT_H
@@ -23,9 +24,8 @@ OX_INLINE vi32 vi32_dot_kept(vi32 acc, vi32_row x, const int8_t *w) {
   return vi32_dot_u8s8(acc, x, vi32_load((const int32_t *)(const void *)w));
 }
 
-OX_INLINE bool vi32_split_pairs(vi32 w, int8_t *first, int8_t *rest) {
-  vi32_keep(w, first);
-  vi32_keep(vi32_zero(), rest);
+OX_INLINE bool vi32_split_pairs(int8_t *quads, int8_t *rest, const int nv) {
+  (void)quads, (void)rest, (void)nv;
   return false;
 }
 OX_INLINE vi32 vi32_dot_pairs(vi32 acc, vi32 x, const int8_t *w) { return vi32_dot_kept(acc, x, w); }

@@ -55,16 +55,24 @@ OX_INLINE vi32 vi32_dot_pairs(vi32 acc, vi32 x, const int8_t *w) {
 #endif
 }
 
-/* Half of w, rounded down, is ((w + 128) >> 1) - 64. */
-OX_INLINE bool vi32_split_pairs(vi32 w, int8_t *first, int8_t *rest) {
+OX_INLINE __m256i kept_large_(__m256i w) { /* words of pairs that are not small */
   __m256i sums = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_set1_epi8(1));
-  __m256i large = _mm256_cmpgt_epi16(sums, _mm256_set1_epi16(128));
-  __m256i up = _mm256_xor_si256(w, _mm256_set1_epi8(-128));
-  __m256i half = _mm256_and_si256(_mm256_srli_epi16(up, 1), _mm256_set1_epi8(127));
-  half = _mm256_sub_epi8(half, _mm256_set1_epi8(64));
-  _mm256_storeu_si256((void *)first, _mm256_blendv_epi8(w, half, large));
-  _mm256_storeu_si256((void *)rest, _mm256_and_si256(_mm256_sub_epi8(w, half), large));
-  return !_mm256_testz_si256(large, large);
+  return _mm256_cmpgt_epi16(sums, _mm256_set1_epi16(128));
+}
+/* Half of w, rounded down, is ((w + 128) >> 1) - 64. */
+OX_INLINE bool vi32_split_pairs(int8_t *quads, int8_t *rest, const int nv) {
+  __m256i *to = (__m256i *)(void *)quads, any = _mm256_setzero_si256();
+  for (int j = 0; j < nv; j++) any = _mm256_or_si256(any, kept_large_(_mm256_loadu_si256(to + j)));
+  if (_mm256_testz_si256(any, any)) return false;
+  for (int j = 0; j < nv; j++) {
+    __m256i w = _mm256_loadu_si256(to + j), large = kept_large_(w);
+    __m256i up = _mm256_xor_si256(w, _mm256_set1_epi8(-128));
+    __m256i half = _mm256_and_si256(_mm256_srli_epi16(up, 1), _mm256_set1_epi8(127));
+    half = _mm256_sub_epi8(half, _mm256_set1_epi8(64));
+    _mm256_storeu_si256(to + j, _mm256_blendv_epi8(w, half, large));
+    _mm256_storeu_si256((__m256i *)(void *)rest + j, _mm256_and_si256(_mm256_sub_epi8(w, half), large));
+  }
+  return true;
 }
 
 #endif

@@ -18,8 +18,7 @@
   EMULATED_ON_VECTORS(X) \
   X(emulated_scalar, 0)
 
-#define EMULATED_DECLARE(suffix, needs)                                                                        \
-  extern const ox_split_kernels ox_split_kernels__##suffix;
+#define EMULATED_DECLARE(suffix, needs) extern const ox_split_kernels ox_split_kernels__##suffix;
 EMULATED(EMULATED_DECLARE)
 #undef EMULATED_DECLARE
 
@@ -34,6 +33,6 @@ void ox_gemm_i8_panel__emulated_scalar(const uint8_t *b, uint8_t flip, ptrdiff_t
 int32_t ox_gemm_i8_row__emulated_scalar(const uint8_t *a, uint8_t flip, size_t k, size_t kp, uint8_t *to);
 #define EMULATED_GEMM_I8                                                                              \
   OX_GEMM_I8_ROW(0, 32, 32, 64, ox_gemm_i8_32x32__emulated_scalar, ox_gemm_i8_begin__emulated_scalar, \
-                 ox_gemm_i8_end__emulated_scalar, emulated_scalar)
+                 ox_gemm_i8_end__emulated_scalar, emulated_scalar, NULL)
 
 #endif

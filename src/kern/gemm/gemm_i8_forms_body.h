@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/gemm/gemm_i8_forms_body.h - the MR x NR micro-kernels for split panels and for kept weights. Parameters: those
+ * of gemm_i8_body.h, and GEMM_FORMS; include that and a simd/i8_kept_<isa>.h first. */
+
+/* Adds the products of the quads at |a| with the weights at |b|. At most three rows: a, a + rs and a + 2 rs are all
+ * addressing modes. */
+OX_INLINE void add_formed(const uint8_t *a, ptrdiff_t rs, const int8_t *b, vi32 (*acc)[NV], const int m,
+                          const bool pairs) {
+  OX_UNROLL for (int i = 0; i < m; i++) {
+    int32_t quad;
+    memcpy(&quad, a + i * rs, 4);
+    if (pairs) {
+      vi32 x = vi32_splat(quad);
+      OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_dot_pairs(acc[i][j], x, b + 4 * j * L);
+    } else {
+      vi32_row x = vi32_row_of(quad);
+      OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_dot_kept(acc[i][j], x, b + 4 * I8_KEPT * j * L);
+    }
+  }
+}
+
+OX_INLINE void formed_rows(const ox_gemm_i8_tile *t, int32_t *restrict sums, const int m, const bool pairs) {
+  const ptrdiff_t rs = (ptrdiff_t)t->a_rs;
+  const uint8_t *a = t->a;
+  const int8_t *b = t->b, *fetch = t->fetch;
+  vi32 acc[GEMM_MR][NV];
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_zero();
+  for (size_t q = 0; q < t->quads; q++, a += 4, b += 4 * NR * (pairs ? 1 : I8_KEPT), fetch += t->fetch_step) {
+    if (pairs) fetch_next(fetch, m);
+    add_formed(a, rs, b, acc, m, pairs);
+  }
+  for (size_t e = 0; pairs && e < t->n_extra; e++, b += 4 * NR)
+    add_formed(t->a + 4 * t->extra[e], rs, b, acc, m, pairs);
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
+      vi32_store(sums + i * NR + j * L, acc[i][j]);
+}
+
+#define GEMM_FORMED(name, pairs)               \
+  static void name(const ox_gemm_i8_tile *t) { \
+    _Alignas(64) int32_t sums[GEMM_MR * NR];   \
+    if (t->m == 1)                             \
+      formed_rows(t, sums, 1, pairs);          \
+    else if (t->m == 2)                        \
+      formed_rows(t, sums, 2, pairs);          \
+    else                                       \
+      formed_rows(t, sums, 3, pairs);          \
+    ox_gemm_i8_store(t, sums, NR);             \
+  }
+GEMM_FORMED(pairs_rows, true)
+GEMM_FORMED(kept_rows, false)
+
+static bool split(int8_t *quads, int8_t *rest) { return vi32_split_pairs(quads, rest, NV); }
+
+static void keep(const int8_t *w, size_t quads, int8_t *to) {
+  for (size_t q = 0; q < quads; q += L, w += 4 * L, to += 4 * I8_KEPT * L)
+    vi32_keep(vi32_load((const int32_t *)(const void *)w), to);
+}
+
+const ox_gemm_i8_forms GEMM_FORMS = {pairs_rows, kept_rows, I8_KEPT, split, keep};
