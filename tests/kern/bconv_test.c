@@ -188,6 +188,7 @@ static bconv_shape random_shape(void) {
   s.ic = 1 + bconv_next(s.plain ? 4 : bconv_next(3) ? 40 : 200), s.oc = 1 + bconv_next(bconv_next(3) ? 40 : 120);
   if (!s.plain && bconv_next(4) == 0)
     s.groups = 1 + bconv_next(4), s.ic = s.oc = bconv_next(2) ? 16 * (1 + bconv_next(3)) : 1u << bconv_next(4);
+  if (s.groups > 1 && bconv_next(3) == 0) s.ic = 1 + bconv_next(50), s.oc = 1 + bconv_next(50);
   for (int a = 0; a < 3; a++) {
     bool dead = a < 3 - axes;
     s.in[a] = dead ? 1 : 1 + bconv_next(axes == 1 ? 200 : axes == 2 ? 24 : 8);
@@ -219,6 +220,7 @@ static void test_extremes(void **state) {
   static const bconv_shape square[] = {
       {"extremes", 0, 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
       {"in groups", 0, 1, 10, 4, 4, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+      {"groups apart", 0, 1, 2, 20, 18, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
       {"depthwise", 0, 1, 40, 1, 1, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
       {"pointwise", 0, 1, 1, 40, 35, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},
       {"pointwise, whole pairs", 0, 1, 1, 64, 64, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},

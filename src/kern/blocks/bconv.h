@@ -22,6 +22,7 @@ typedef struct ox_bconv_task {
   ox_conv_geom g; /* in and out are 0 if they are unknown at load time */
   ox_act act;     /* after bias and residual; none if runs have slopes (ox_conv_args.slope) */
   bool x_plain;   /* X is an image in NCHW with few channels, as a model's input */
+  bool apart;     /* in X and Y each group has whole blocks of its own (groups_apart.h) */
   bool exact;     /* exclude forms whose rounding errors exceed those of direct sums, such as Winograd's */
   bool alone;     /* during a run a worker's scratch has no other user, so its contents survive from call to call */
   bool reads_w;   /* runs can read W (ox_conv_args.filters), so forms need not keep a copy that they rarely use */

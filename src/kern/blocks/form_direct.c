@@ -23,7 +23,7 @@ static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_B
 static bool supports(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   if (g->groups < 1 || g->ic < 1 || g->oc < 1 || ox_conv_taps(g) < 1) return false;
-  return g->groups == 1 || (!t->x_plain && g->ic % OX_BLOCK == 0 && g->oc % OX_BLOCK == 0);
+  return g->groups == 1 || t->apart || (!t->x_plain && g->ic % OX_BLOCK == 0 && g->oc % OX_BLOCK == 0);
 }
 
 /* The share of products that remain where taps leave the image (bconv_far.h); of images, which are small, all. */
