@@ -19,14 +19,14 @@
  * Lanes past the last channel of Y may hold anything afterwards. */
 typedef struct ox_bconv_task {
   ox_isa isa;
-  ox_conv_geom g; /* in and out are 0 if they are unknown at load time */
-  ox_act act;     /* after bias and residual; none if runs have slopes (ox_conv_args.slope) */
-  bool x_plain;   /* X is an image in NCHW with few channels, as a model's input */
-  bool apart;     /* in X and Y each group has whole blocks of its own (groups_apart.h) */
-  bool exact;     /* exclude forms whose rounding errors exceed those of direct sums, such as Winograd's */
-  bool alone;     /* during a run a worker's scratch has no other user, so its contents survive from call to call */
-  bool reads_w;   /* runs can read W (ox_conv_args.filters), so forms need not keep a copy that they rarely use */
-  ox_tune *tune;  /* measured choices; NULL: the cost estimates decide */
+  ox_conv_geom g;        /* in and out are 0 if they are unknown at load time */
+  ox_act act;            /* after bias and residual; none if runs have slopes (ox_conv_args.slope) */
+  bool x_plain;          /* X is an image in NCHW with few channels, as a model's input */
+  bool x_apart, y_apart; /* in X, in Y each group has whole blocks of its own (groups_apart.h) */
+  bool exact;            /* exclude forms whose rounding errors exceed those of direct sums, such as Winograd's */
+  bool alone;    /* during a run a worker's scratch has no other user, so its contents survive from call to call */
+  bool reads_w;  /* runs can read W (ox_conv_args.filters), so forms need not keep a copy that they rarely use */
+  ox_tune *tune; /* measured choices; NULL: the cost estimates decide */
 } ox_bconv_task;
 
 /* The bounds that apply a Relu or Clip, else infinities. True: |act| is another activation, to be applied

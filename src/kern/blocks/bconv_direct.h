@@ -121,10 +121,11 @@ typedef struct ox_bconv_direct_plan {
   ox_bconv_plan head;
   ox_conv_geom g; /* of a pointwise convolution: all pixels in one row */
   const ox_bconv_variant *v;
-  int64_t unit;          /* floats from pixel to pixel of X: 16, or 1 for an image */
-  int64_t np, mr;        /* panels and pixels of a register block */
-  int64_t last_channels; /* channels of the last panel */
-  int64_t blocks, panels, k, taps, in_pixels, pixels;
+  int64_t unit;                                       /* floats from pixel to pixel of X: 16, or 1 for an image */
+  int64_t np, mr;                                     /* panels and pixels of a register block */
+  int64_t last_channels;                              /* channels of the last panel */
+  int64_t blocks, panels, k, taps, in_pixels, pixels; /* blocks: that a group's inputs lie in, at most */
+  int64_t x_blocks;                                   /* of an image */
   int64_t k_blocks; /* blocks of input channels whose products are summed in registers */
   int64_t tap_min[OX_CONV_AXES], tap_max[OX_CONV_AXES];
   bool by_tap[OX_CONV_AXES];             /* taps are far apart: scratch holds a copy of the input for each tap */
@@ -144,6 +145,10 @@ typedef struct ox_bconv_direct_plan {
   size_t segs_bytes;
 } ox_bconv_direct_plan;
 
+/* The channel of its first block with which a group begins. */
+static inline int64_t ox_bconv_direct_lead(const ox_bconv_task *t, int64_t group) {
+  return t->x_apart || t->x_plain ? 0 : group * t->g.ic % OX_BLOCK;
+}
 /* The form's functions for weights (ox_bconv_form), for other forms that use the same packed weights. */
 size_t ox_bconv_direct_weight_floats(const ox_bconv_task *t);
 int64_t ox_bconv_direct_weight_units(const ox_bconv_task *t);

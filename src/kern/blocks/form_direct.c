@@ -23,7 +23,7 @@ static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_B
 static bool supports(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   if (g->groups < 1 || g->ic < 1 || g->oc < 1 || ox_conv_taps(g) < 1) return false;
-  return g->groups == 1 || t->apart || (!t->x_plain && g->ic % OX_BLOCK == 0 && g->oc % OX_BLOCK == 0);
+  return g->groups == 1 || (!t->x_plain && (t->y_apart || g->oc % OX_BLOCK == 0));
 }
 
 /* The share of products that remain where taps leave the image (bconv_far.h); of images, which are small, all. */
@@ -66,8 +66,10 @@ void ox_bconv_direct_pack(const ox_bconv_task *t, float *dst, const float *w, in
     size_t rows = (size_t)OX_MIN(OX_BLOCK, g->oc - u % panels * OX_BLOCK);
     const ox_f32u *panel = from + (ox_bconv_direct_unit_filter(t, u) - ox_bconv_direct_unit_filter(t, u0)) * k;
     if (in_order) ox_blocks_lines(v, d, OX_BLOCK, panel, (size_t)k, rows, (size_t)k);
+    int64_t lead = ox_bconv_direct_lead(t, u / panels);
     for (int64_t c = 0; c < g->ic && !in_order; c++) {
-      int64_t block = c / OX_BLOCK * OX_BLOCK, n = OX_MIN(OX_BLOCK, g->ic - block);
+      int64_t at = (lead + c) / OX_BLOCK * OX_BLOCK - lead, block = OX_MAX(at, 0);
+      int64_t n = OX_MIN(at + OX_BLOCK, g->ic) - block;
       float *first = d + (block * taps + c - block) * OX_BLOCK;
       ox_blocks_lines(v, first, (size_t)(n * OX_BLOCK), panel + c * taps, (size_t)k, rows, (size_t)taps);
     }
@@ -167,15 +169,25 @@ static bool find_scratch(ox_bconv_direct_plan *p, size_t *out) {
   return ok;
 }
 
+/* The blocks of an image, and those that a group's inputs lie in, at most. */
+static void count_blocks(ox_bconv_direct_plan *p) {
+  const ox_bconv_task *t = &p->head.task;
+  p->blocks = OX_CEIL_DIV(p->g.ic, p->unit), p->x_blocks = p->g.groups * p->blocks;
+  if (t->x_plain || t->x_apart) return;
+  p->x_blocks = OX_CEIL_DIV(p->g.groups * p->g.ic, OX_BLOCK);
+  for (int64_t g = 1; g < OX_MIN(p->g.groups, OX_BLOCK); g++) /* leads repeat */
+    p->blocks = OX_MAX(p->blocks, OX_CEIL_DIV(ox_bconv_direct_lead(t, g) + p->g.ic, OX_BLOCK));
+}
+
 /* Where tiles of several panels read the same pixels, X is copied with its padding once, by a stage of its own. */
 static void pad_once(ox_bconv_direct_plan *p) {
   const ox_conv_geom *g = &p->g;
-  int64_t f[OX_CONV_AXES + 3] = {0, 0, 0, g->batch * g->groups, p->blocks, p->unit}, floats;
+  int64_t f[OX_CONV_AXES + 3] = {0, 0, 0, g->batch, p->x_blocks, p->unit}, floats;
   for (int a = 0; a < OX_CONV_AXES; a++) f[a] = (g->out[a] - 1) * g->stride[a] + p->tap_max[a] - p->tap_min[a] + 1;
   if (!ox_conv_product_ok(f, OX_COUNT(f), &floats) || f[0] * f[1] * f[2] > 2 * p->in_pixels + PAD_PIXELS) return;
   p->padded = true, p->x_pixels = f[0] * f[1] * f[2];
   memcpy(p->x_dim, f, sizeof p->x_dim);
-  p->head.n_stages = 2, p->head.n_tiles[0] = g->batch * g->groups * p->blocks;
+  p->head.n_stages = 2, p->head.n_tiles[0] = g->batch * p->x_blocks;
   p->head.shared_bytes = (size_t)floats * sizeof(float);
 }
 
@@ -212,7 +224,8 @@ static bool plan_at(ox_bconv_plan *head, const ox_bconv_variant *v, const int64_
   ox_bconv_tile reg = ox_bconv_next(p->v, p->panels, p->last_channels);
   p->np = reg.np, p->mr = reg.mr;
   bool plain = head->task.x_plain;
-  p->unit = plain ? 1 : OX_BLOCK, p->blocks = OX_CEIL_DIV(g->ic, p->unit);
+  p->unit = plain ? 1 : OX_BLOCK;
+  count_blocks(p);
   double share = far_share(&head->task);
   p->far = share < 1;
   int64_t read = OX_MAX((int64_t)((double)p->taps * share), 1); /* taps of an output */

@@ -42,7 +42,7 @@ static int64_t reach(const ox_conv_geom *g, int axis, int64_t *span) {
 static bool serves(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   int64_t rows, columns;
-  if (t->x_plain || t->apart || g->groups < 2 || g->oc < 2 || g->ic < 1 || OX_BLOCK % g->oc || g->oc % g->ic) return false;
+  if (t->x_plain || t->x_apart || t->y_apart || g->groups < 2 || g->oc < 2 || g->ic < 1 || OX_BLOCK % g->oc || g->oc % g->ic) return false;
   if (g->n_taps[0] != 1 || g->tap[0][0] != 0 || g->stride[0] != 1 || taps_of(g) < 1) return false;
   if (g->out[0] > g->in[0]) return false; /* pads behind the last plane */
   reach(g, 1, &rows), reach(g, 2, &columns);

@@ -14,25 +14,25 @@ typedef ox_apart_plan apart_plan;
 
 static bool serves(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
-  if (t->x_plain || g->groups < 2 || g->ic < LEAST || g->oc < LEAST || ox_conv_taps(g) < 1) return false;
-  return g->ic % OX_BLOCK || g->oc % OX_BLOCK;
+  if (t->x_plain || t->x_apart || t->y_apart || g->groups < 2 || ox_conv_taps(g) < 1) return false;
+  return g->ic >= LEAST && g->oc >= LEAST;
 }
 
 static int64_t pixels_of(const int64_t dim[OX_CONV_AXES]) { return dim[0] * dim[1] * dim[2]; }
 
-ox_bconv_task ox_apart_task(const ox_bconv_task *t) {
+ox_bconv_task ox_apart_task(const ox_bconv_task *t, bool splits) {
   ox_bconv_task task = *t;
-  task.apart = true;
+  task.x_apart = splits && t->g.ic % OX_BLOCK, task.y_apart = t->g.oc % OX_BLOCK;
   return task;
 }
 
-double ox_apart_cost_ns(const ox_bconv_task *t, const ox_bconv_form *inner) {
+double ox_apart_cost_ns(const ox_bconv_task *t, const ox_bconv_form *inner, bool splits) {
   const ox_conv_geom *g = &t->g;
-  const ox_bconv_task task = ox_apart_task(t);
-  if (t->apart || !serves(t)) return INFINITY;
+  const ox_bconv_task task = ox_apart_task(t, splits);
+  if (!serves(t) || (!task.x_apart && !task.y_apart)) return INFINITY;
   double outer = (double)(g->batch * g->groups), lines = 0;
-  if (g->ic % OX_BLOCK) lines += (double)OX_CEIL_DIV(g->ic, OX_BLOCK) * (double)pixels_of(g->in);
-  if (g->oc % OX_BLOCK) lines += (double)OX_CEIL_DIV(g->oc, OX_BLOCK) * (double)pixels_of(g->out);
+  if (task.x_apart) lines += (double)OX_CEIL_DIV(g->ic, OX_BLOCK) * (double)pixels_of(g->in);
+  if (task.y_apart) lines += (double)OX_CEIL_DIV(g->oc, OX_BLOCK) * (double)pixels_of(g->out);
   return inner->cost_ns(&task) + outer * lines * ns_per_line + 1000;
 }
 
@@ -42,14 +42,14 @@ static bool reserve(size_t *bytes, int64_t outer, int64_t blocks, int64_t pixels
   return ox_conv_product_ok(f, OX_COUNT(f), &n) && ox_add_ok(*bytes, (size_t)n, bytes);
 }
 
-bool ox_apart_plan_init(ox_bconv_plan *head, const ox_bconv_form *inner) {
+bool ox_apart_plan_init(ox_bconv_plan *head, const ox_bconv_form *inner, bool splits) {
   apart_plan *p = (apart_plan *)head;
   const ox_conv_geom *g = &head->task.g;
   int64_t outer = g->batch * g->groups;
   ox_bconv_plan *in = &p->inner.head;
-  in->form = inner, in->task = ox_apart_task(&head->task);
+  in->form = inner, in->task = ox_apart_task(&head->task, splits);
   if (!inner->plan(in)) return false;
-  p->splits_x = g->ic % OX_BLOCK != 0, p->joins_y = g->oc % OX_BLOCK != 0;
+  p->splits_x = in->task.x_apart, p->joins_y = in->task.y_apart;
   p->in_blocks = OX_CEIL_DIV(g->ic, OX_BLOCK), p->panels = OX_CEIL_DIV(g->oc, OX_BLOCK);
   p->in_pixels = pixels_of(g->in), p->pixels = pixels_of(g->out);
   size_t bytes = 0;

@@ -65,7 +65,8 @@ static bool line_view(const ox_conv_geom *g, ox_wino_kind k, ox_wino_view *out) 
 bool ox_wino_view_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_view *out) {
   const ox_conv_geom *g = &t->g;
   if (t->exact || t->x_plain || g->groups < 1 || g->ic < 1 || g->oc < 1) return false;
-  if (g->groups > 1 && !t->apart && (g->ic % OX_BLOCK || g->oc % OX_BLOCK)) return false;
+  if (g->groups > 1 && !t->x_apart && g->ic % OX_BLOCK) return false;
+  if (g->groups > 1 && !t->y_apart && g->oc % OX_BLOCK) return false;
   if (!(ox_wino_is_line(k) ? line_view(g, k, out) : square_view(g, k, out))) return false;
   for (int a = 0; a < 2; a++) {
     const ox_wino_axis *x = &out->axis[a];
