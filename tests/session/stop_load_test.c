@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/stop_load_test.c - a load or a first run that is stopped while a kernel packs one large constant ends before it
- * has packed all of it, and leaks nothing. */
+ * session/stop_load_test.c - a load or a first run that is stopped while a kernel packs one large constant ends before
+ * it has packed all of it, and leaks nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,7 +177,8 @@ static void test_it_ends_while_it_packs(void **state) {
       ox_session_release(s);
       ox_env_release(env);
       assert_int_equal(w.count.live, 0);
-      if (cancels ? w.least_written > 0.5 : w.least_written < 0.9)
+      /* packed bytes leave up to a fifth of their memory for extra quads (gemm_i8.h) */
+      if (cancels ? w.least_written > 0.5 : w.least_written < 0.78)
         fail_msg("%s: %.0f %% was packed, %s", models[i].name, w.least_written * 100, cancels ? "cancelled" : "not");
     }
     byte_buf_free(&b);

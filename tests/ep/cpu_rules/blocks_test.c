@@ -142,6 +142,11 @@ static const rg_row rows[] = {
                                                                "d = LeakyRelu (c) e = Add (c, d) " CONV3("y", "e") "}",
      "!blocks-activation", "ToBlocks BlockConv BlockInstanceNormalization LeakyRelu Add BlockConv FromBlocks", 1e-5},
 
+    /* groups that are no whole blocks */
+    {HEAD "(float[2, 36, 13, 15] x) => (" MAP
+          " y) { " NUMBERS("w", "5507.5", "30, 12, 3, 3") "y = Conv <group = 3, pads = [1, 1, 1, 1]> (x, w) }",
+     "blocks", "ToBlocks BlockConv FromBlocks", 1e-5},
+
     /* bodies */
     {HEAD "(bool c, " MAP " x) => (" MAP " y) { " W3 "y = If (c) <then_branch = t () => (" MAP " p) { " CONV3("a", "x")
          CONV3("p", "a") "}, else_branch = e () => (" MAP " q) { q = Neg (x) }> }",
@@ -155,8 +160,8 @@ static const rg_row rows[] = {
     {HEAD "(double[2, 30, 13, 15] x) => (double[2, 30, 13, 15] y) { " W3
           "w = Cast <to = 11> (w3) y = Conv <pads = [1, 1, 1, 1]> (x, w) }",
      "!blocks", "Conv", 1e-5},
-    {HEAD "(float[2, 36, 13, 15] x) => (" MAP
-          " y) { " NUMBERS("w", "5507.5", "30, 12, 3, 3") "y = Conv <group = 3, pads = [1, 1, 1, 1]> (x, w) }",
+    {HEAD "(float[2, 42, 13, 15] x) => (" MAP
+          " y) { " NUMBERS("w", "3212.5", "30, 7, 3, 3") "y = Conv <group = 6, pads = [1, 1, 1, 1]> (x, w) }",
      "!blocks", "Conv", 1e-5},
     {HEAD "(" MAP " x) => (" MAP " y) { a = Sin (x) y = Cos (a) }", "!blocks", "Sin Cos", 0},
 
