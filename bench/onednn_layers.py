@@ -8,13 +8,12 @@ import re
 import statistics
 import sys
 
-
 def main(trace, direct):
     runs = [[]]
     for e in json.load(open(trace)):
         if e.get("ph") != "X":
             continue
-        if "conv" in e["name"]:
+        if e["name"].startswith("convolution "):
             runs[-1].append(e["dur"])
         elif e["name"].startswith("onednn part"):  # ends when all of its primitives have
             runs.append([])

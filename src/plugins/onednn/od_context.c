@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/onednn/od_context.c - the state of one run of a plan: an arena for intermediates, and the library's memory
  * objects that point into it. Idle contexts are kept, so later runs create none. */
+#include <stdio.h>
+
 #include "od_plan.h"
 
 void od_context_release(ox_ep *ep, const od_plan *plan, od_context *c) {
@@ -125,6 +127,14 @@ static ox_status *run_step(ox_ep *ep, const od_plan *plan, const od_context *c, 
   return ep->host.parallel_tiles(&ep->host, s->beside + 1, (uint32_t)ep->threads, run_some, &g);
 }
 
+/* As "convolution jit:avx2". */
+static void note_time(const ox_io *io, const od_step *s, int64_t start, int64_t end) {
+  char name[96];
+  if (!io->profile_event) return;
+  snprintf(name, sizeof name, "%s%s%s", s->kind, *s->kind ? " " : "", s->impl);
+  io->profile_event(io, name, start, end - start);
+}
+
 ox_status *od_context_run(ox_ep *ep, const od_plan *plan, od_context *c, const ox_io *io) {
   const dnnl_exec_arg_t *args = c->args;
   OD_TRY(bind(ep, plan, c, io));
@@ -133,7 +143,7 @@ ox_status *od_context_run(ox_ep *ep, const od_plan *plan, od_context *c, const o
     int64_t start = ep->host.now_ns();
     OD_TRY(stopped(ep, io));
     OD_TRY(run_step(ep, plan, c, s, args));
-    if (io->profile_event) io->profile_event(io, s->impl, start, ep->host.now_ns() - start);
+    note_time(io, s, start, ep->host.now_ns());
     for (end = i + 1 + s->beside; i < end; i++) args += plan->steps[i].n_args;
   }
   return NULL;

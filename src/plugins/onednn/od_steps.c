@@ -2,6 +2,8 @@
  * plugins/onednn/od_steps.c - appending steps to a plan. */
 #include <string.h>
 
+#include <oneapi/dnnl/dnnl_debug.h>
+
 #include "od_shares.h"
 
 ox_status *od_check(const od_builder *b, dnnl_status_t s, const char *doing) {
@@ -69,6 +71,9 @@ static ox_status *emit(od_builder *b, const_dnnl_primitive_desc_t pd, od_args *a
   od_step s = {.n_args = args->n};
   memcpy(s.arg, args->a, sizeof s.arg);
   OD_TRY(od_check(b, od_primitive_create(&s.prim, pd), "creating a primitive"));
+  dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
+  dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind);
+  s.kind = dnnl_prim_kind2str(kind);
   s.impl = dnnl_primitive_get_primitive_desc(s.prim, &own) == dnnl_success ? od_impl_of(own) : "";
   s.fixed = od_is_fixed(pd), s.together = !s.fixed && od_waits(pd);
   return add_step(b, s);
@@ -106,14 +111,15 @@ ox_status *od_emit(od_builder *b, dnnl_primitive_desc_t pd, od_args *args) {
 }
 
 ox_status *od_emit_fill(od_builder *b, uint32_t mem, float with) {
-  return add_step(b,
-                  (od_step){.impl = "fill", .own = OD_FILL, .fill = with, .n_args = 1, .arg = {{DNNL_ARG_DST, mem}}});
+  return add_step(
+      b,
+      (od_step){.kind = "", .impl = "fill", .own = OD_FILL, .fill = with, .n_args = 1, .arg = {{DNNL_ARG_DST, mem}}});
 }
 
 ox_status *od_emit_own(od_builder *b, od_own own, const od_loops_job *job, const uint32_t *mems, uint32_t n) {
   static const char *const names[] = {
       [OD_QUANTIZE] = "quantize", [OD_DEQUANTIZE] = "dequantize", [OD_ADD] = "add of integers", [OD_ERF] = "erf"};
-  od_step s = {.impl = names[own], .own = own, .job = *job, .n_args = n};
+  od_step s = {.kind = "", .impl = names[own], .own = own, .job = *job, .n_args = n};
   for (uint32_t i = 0; i < n; i++) s.arg[i] = (od_arg){0, mems[i]};
   return add_step(b, s);
 }
