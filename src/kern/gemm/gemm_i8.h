@@ -46,6 +46,8 @@ typedef struct ox_gemm_i8_tile {
   const int32_t *a_zero, *row_sum; /* per row; row_sum[i] = sum of the row - k * a_zero[i] */
   const int32_t *b_zero, *col_sum; /* per column of the tile; b_zero NULL: all 0 */
   const ox_gemm_i8_out *out;
+  int32_t *sums;   /* of kept weights, [m][NR]: */
+  bool more;       /* they go on with these sums */
   size_t row, col; /* position of the tile, by which scales and biases are indexed */
   void *c;         /* element (0, 0) of the tile */
   size_t c_rs;
@@ -67,8 +69,9 @@ typedef struct ox_gemm_i8_extras {
 
 /* The kernels of a variant that splits panels. */
 typedef struct ox_gemm_i8_forms {
-  ox_gemm_i8_fn pairs, kept; /* of split panels, of kept weights */
-  size_t kept_bytes;         /* of a weight */
+  ox_gemm_i8_fn pairs;        /* of split panels */
+  ox_gemm_i8_fn kept, finish; /* sums of kept weights to t->sums, results from these */
+  size_t kept_bytes;          /* of a weight */
   /* As simd/i8_kept.h says: split of NR quads, keep of a multiple of NR. */
   bool (*split)(int8_t *quads, int8_t *rest);
   void (*keep)(const int8_t *w, size_t quads, int8_t *to);

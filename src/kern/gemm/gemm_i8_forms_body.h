@@ -24,9 +24,10 @@ OX_INLINE void formed_rows(const ox_gemm_i8_tile *t, int32_t *restrict sums, con
   const uint8_t *a = t->a;
   const int8_t *b = t->b, *fetch = t->fetch;
   vi32 acc[GEMM_MR][NV];
-  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_zero();
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] =
+      !pairs && t->more ? vi32_load(sums + i * NR + j * L) : vi32_zero();
   for (size_t q = 0; q < t->quads; q++, a += 4, b += 4 * NR * (pairs ? 1 : I8_KEPT), fetch += t->fetch_step) {
-    if (pairs) fetch_next(fetch, m);
+    fetch_next(fetch, m);
     add_formed(a, rs, b, acc, m, pairs);
   }
   for (size_t e = 0; pairs && e < t->n_extra; e++, b += 4 * NR)
@@ -35,19 +36,23 @@ OX_INLINE void formed_rows(const ox_gemm_i8_tile *t, int32_t *restrict sums, con
       vi32_store(sums + i * NR + j * L, acc[i][j]);
 }
 
-#define GEMM_FORMED(name, pairs)               \
-  static void name(const ox_gemm_i8_tile *t) { \
-    _Alignas(64) int32_t sums[GEMM_MR * NR];   \
-    if (t->m == 1)                             \
-      formed_rows(t, sums, 1, pairs);          \
-    else if (t->m == 2)                        \
-      formed_rows(t, sums, 2, pairs);          \
-    else                                       \
-      formed_rows(t, sums, 3, pairs);          \
-    ox_gemm_i8_store(t, sums, NR);             \
-  }
-GEMM_FORMED(pairs_rows, true)
-GEMM_FORMED(kept_rows, false)
+OX_INLINE void formed_tile(const ox_gemm_i8_tile *t, int32_t *sums, const bool pairs) {
+  if (t->m == 1)
+    formed_rows(t, sums, 1, pairs);
+  else if (t->m == 2)
+    formed_rows(t, sums, 2, pairs);
+  else
+    formed_rows(t, sums, 3, pairs);
+}
+
+static void pairs_rows(const ox_gemm_i8_tile *t) {
+  _Alignas(64) int32_t sums[GEMM_MR * NR];
+  formed_tile(t, sums, true);
+  ox_gemm_i8_store(t, sums, NR);
+}
+
+static void kept_rows(const ox_gemm_i8_tile *t) { formed_tile(t, t->sums, false); }
+static void finish(const ox_gemm_i8_tile *t) { ox_gemm_i8_store(t, t->sums, NR); }
 
 static bool split(int8_t *quads, int8_t *rest) { return vi32_split_pairs(quads, rest, NV); }
 
@@ -56,4 +61,4 @@ static void keep(const int8_t *w, size_t quads, int8_t *to) {
     vi32_keep(vi32_load((const int32_t *)(const void *)w), to);
 }
 
-const ox_gemm_i8_forms GEMM_FORMS = {pairs_rows, kept_rows, I8_KEPT, split, keep};
+const ox_gemm_i8_forms GEMM_FORMS = {pairs_rows, kept_rows, finish, I8_KEPT, split, keep};

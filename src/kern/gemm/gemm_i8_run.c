@@ -66,7 +66,8 @@ enum {
   TILE_B_BYTES = 192 * 1024, /* bytes of B of a tile with few rows */
   MAX_ROWS = 192,            /* most rows of a tile */
   FEW_ROWS = 8,
-  KEPT_ROWS = 3,     /* from so many rows on, keeping a panel that could not be split pays */
+  KEPT_ROWS = 13,    /* from so many rows on, keeping a panel that could not be split pays, */
+  KEPT_QUADS = 64,   /* so many quads at a time, which stay in L1 for all rows */
   FETCH_AHEAD = 8192 /* prefetch distance in bytes, for panels that are read once */
 };
 
@@ -92,7 +93,7 @@ void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_
   if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), nr), g->nt = OX_CEIL_DIV(n, g->nc);
   size_t padded = OX_ROUND_UP(rows, mr); /* a matrix unit loads whole strips */
   g->scratch = OX_ROUND_UP(padded * row_bytes(v, k), (size_t)64) + OX_ROUND_UP((2 * padded + g->nc) * 4, (size_t)64);
-  if (v->forms && rows >= KEPT_ROWS) g->scratch += ox_gemm_i8_k(v, k) * nr * v->forms->kept_bytes;
+  if (v->forms && rows >= KEPT_ROWS) g->scratch += 4 * nr * (padded + KEPT_QUADS * v->forms->kept_bytes);
 }
 
 typedef struct tile_rows {
@@ -153,18 +154,58 @@ static bool zeros_of_b(const ox_gemm_i8_io *io, size_t col, size_t cols, int32_t
   return any != 0;
 }
 
-/* The kernel for the panel at t->b. |kept|: scratch for its weights in another form. */
-static ox_gemm_i8_fn form_of(const ox_gemm_i8_variant *v, size_t kp, size_t rows, int8_t *kept, ox_gemm_i8_tile *t) {
-  if (!v->forms) return v->fn;
-  const ox_gemm_i8_extras *x = extras_at(v, kp, t->b);
-  if (x->pairs) {
-    t->extra = places_at(v, kp, t->b), t->n_extra = x->n;
-    return v->forms->pairs;
+/* A panel of a tile: |t| as it is for the first strip. */
+typedef struct tile_panel {
+  const ox_gemm_i8_plan *g;
+  ox_gemm_i8_tile t;
+  size_t rows;
+  const int8_t *next; /* what strips prefetch */
+  int32_t *sums;      /* scratch: [padded rows][NR], then kept weights */
+  size_t c_elem;
+} tile_panel;
+
+/* Calls |fn| for each strip of rows. */
+static void each_strip(const tile_panel *p, ox_gemm_i8_fn fn) {
+  const size_t mr = p->g->v->mr, nr = p->g->v->nr;
+  ox_gemm_i8_tile t = p->t;
+  for (size_t i = 0; i < p->rows; i += mr) {
+    t.m = OX_MIN(mr, p->rows - i);
+    t.fetch = p->next + (p->rows <= mr ? 0 : i / mr * t.fetch_step * t.quads);
+    fn(&t);
+    t.a += mr * t.a_rs, t.row += mr, t.a_zero += mr, t.row_sum += mr, t.sums += mr * nr;
+    t.c = (char *)t.c + mr * t.c_rs * p->c_elem;
   }
-  if (rows < KEPT_ROWS) return v->fn;
-  v->forms->keep(t->b, kp / 4 * v->nr, kept);
-  t->b = kept;
-  return v->forms->kept;
+}
+
+/* Of a panel that could not be split: its weights are kept some at a time. */
+static void keep_and_run(tile_panel *p) {
+  const ox_gemm_i8_forms *f = p->g->v->forms;
+  const size_t nr = p->g->v->nr, quads = p->t.quads;
+  const int8_t *b = p->t.b;
+  int8_t *kept = (int8_t *)(p->sums + OX_ROUND_UP(p->rows, (size_t)p->g->v->mr) * nr);
+  p->t.b = kept;
+  for (size_t q = 0; q < quads || q == 0; q += KEPT_QUADS) {
+    p->t.quads = OX_MIN(quads - q, (size_t)KEPT_QUADS), p->t.more = q > 0;
+    f->keep(b + q * 4 * nr, p->t.quads * nr, kept);
+    p->next = b + (q + KEPT_QUADS) * 4 * nr;
+    each_strip(p, f->kept);
+    p->t.a += 4 * p->t.quads;
+  }
+  each_strip(p, f->finish);
+}
+
+static void run_panel(tile_panel *p) {
+  const ox_gemm_i8_variant *v = p->g->v;
+  size_t kp = ox_gemm_i8_k(v, p->g->k);
+  const ox_gemm_i8_extras *x = v->forms ? extras_at(v, kp, p->t.b) : NULL;
+  if (x && x->pairs) {
+    p->t.extra = places_at(v, kp, p->t.b), p->t.n_extra = x->n;
+    each_strip(p, v->forms->pairs);
+  } else if (x && p->rows >= KEPT_ROWS) {
+    keep_and_run(p);
+  } else {
+    each_strip(p, v->fn);
+  }
 }
 
 void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t index, void *scratch) {
@@ -187,25 +228,32 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
   }
   const int8_t *panels = io->packed;
   const int32_t *sums = ox_gemm_i8_sums(v, panels, kp, g->n);
-  int8_t *kept = (int8_t *)r.a + OX_ROUND_UP(padded * row_bytes(v, g->k), (size_t)64) +
-                 OX_ROUND_UP((2 * padded + g->nc) * 4, (size_t)64);
-  ox_gemm_i8_tile t = {.a_rs = a_rs, .quads = kp / 4, .out = io->out, .c_rs = io->c_rs};
-  /* Each strip prefetches a share of the next panel; a single strip prefetches at a fixed distance. */
   size_t strips = OX_CEIL_DIV(rows, mr);
-  t.fetch_step = OX_CEIL_DIV(4 * nr, strips);
+  tile_panel p = {.g = g, .rows = rows, .c_elem = c_elem};
+  p.sums = (int32_t *)(void *)(r.a + OX_ROUND_UP(padded * row_bytes(v, g->k), (size_t)64) +
+                               OX_ROUND_UP((2 * padded + g->nc) * 4, (size_t)64));
   if (v->begin) v->begin();
   for (size_t j = 0; j < cols && !(j && ox_stop_asked(&io->stop)); j += nr) {
-    t.n = OX_MIN(nr, cols - j), t.col = col + j;
-    t.b = panels + t.col / nr * span, t.b_zero = b_zero ? r.b_zero + j : NULL, t.col_sum = sums + t.col;
-    const int8_t *next = t.b + (strips == 1 ? FETCH_AHEAD : span);
-    ox_gemm_i8_fn fn = form_of(v, kp, rows, kept, &t);
-    for (size_t i = 0; i < rows; i += mr) {
-      t.m = OX_MIN(mr, rows - i), t.row = row + i, t.a = a + i * a_rs;
-      t.fetch = next + (strips == 1 ? 0 : i / mr * t.fetch_step * t.quads);
-      t.a_zero = r.zero + i, t.row_sum = r.sum + i;
-      t.c = (char *)io->c + (t.row * io->c_rs + t.col) * c_elem;
-      fn(&t);
-    }
+    size_t at = col + j;
+    /* Each strip prefetches a share of the next panel; a single strip prefetches at a fixed distance. */
+    p.t = (ox_gemm_i8_tile){.a = a,
+                            .a_rs = a_rs,
+                            .b = panels + at / nr * span,
+                            .quads = kp / 4,
+                            .n = OX_MIN(nr, cols - j),
+                            .fetch_step = OX_CEIL_DIV(4 * nr, strips),
+                            .a_zero = r.zero,
+                            .row_sum = r.sum,
+                            .b_zero = b_zero ? r.b_zero + j : NULL,
+                            .col_sum = sums + at,
+                            .out = io->out,
+                            .sums = p.sums,
+                            .row = row,
+                            .col = at,
+                            .c = (char *)io->c + (row * io->c_rs + at) * c_elem,
+                            .c_rs = io->c_rs};
+    p.next = p.t.b + (strips == 1 ? FETCH_AHEAD : span);
+    run_panel(&p);
   }
   if (v->end) v->end();
 }
