@@ -213,7 +213,8 @@ static void rows(const ox_qconv_rows *r) {
   _Alignas(64) int32_t sums[(MR + 1) * NR] = {0};
   const uint8_t *x = r->x;
   size_t n = r->n;
-  strip_fn fn = (r->pairs ? QCONV_PAIRS_STRIPS : strips)[r->m - 1][(n - 1) / L];
+  size_t m = r->m - 1, nv = (n - 1) / L;
+  strip_fn fn = r->pairs ? QCONV_PAIRS_STRIPS[m][nv] : strips[m][nv];
   for (size_t i = 0, at = 0; i < r->strips; i++, x += r->m * r->x_step, at += r->m * r->y_step) {
     fn(r, x, sums);
     if (r->out.add && n == NR)
