@@ -79,7 +79,7 @@ static void finish(uint8_t *y, const uint8_t *z, size_t n, const ox_qconv_out *o
 
 /* ---- products ---- */
 
-/* Adds the products of |m| rows' quads at base + i step, of three rows each, with the weights at |w|. */
+/* Adds the products of |m| rows' quads with the weights at |w|; three rows share one of |base|. */
 OX_INLINE void add_quad(const uint8_t *const *base, size_t step, const int8_t *w, vi32 (*acc)[NV], const int m,
                         const int nv, const bool pairs) {
   OX_UNROLL for (int i = 0; i < m; i++) {
@@ -140,22 +140,12 @@ OX_INLINE void strip(const ox_qconv_rows *r, const uint8_t *x, int32_t *restrict
 #define QCONV_STRIPS(name, m, pairs) QCONV_STRIP(name, m, 1, pairs) QCONV_STRIP(name, m, 2, pairs)
 #define QCONV_ROW(name, m) {name##_##m##_1, name##_##m##_2},
 #endif
-#if QCONV_MR == 12
-#define QCONV_EACH_M(do) \
-  do (1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9) do(10) do(11) do(12)
-#elif QCONV_MR == 8
-#define QCONV_EACH_M(do) \
-  do (1) do(2) do(3) do(4) do(5) do(6) do(7) do(8)
-#elif QCONV_MR == 6
-#define QCONV_EACH_M(do) \
-  do (1) do(2) do(3) do(4) do(5) do(6)
-#elif QCONV_MR == 4
-#define QCONV_EACH_M(do) \
-  do (1) do(2) do(3) do(4)
-#elif QCONV_MR == 3
-#define QCONV_EACH_M(do) \
-  do (1) do(2) do(3)
-#endif
+#define QCONV_TO_3(each) each(1) each(2) each(3)
+#define QCONV_TO_4(each) QCONV_TO_3(each) each(4)
+#define QCONV_TO_6(each) QCONV_TO_4(each) each(5) each(6)
+#define QCONV_TO_8(each) QCONV_TO_6(each) each(7) each(8)
+#define QCONV_TO_12(each) QCONV_TO_8(each) each(9) each(10) each(11) each(12)
+#define QCONV_EACH_M OX_PASTE(QCONV_TO_, QCONV_MR)
 typedef void (*strip_fn)(const ox_qconv_rows *r, const uint8_t *x, int32_t *sums);
 #define QCONV_KEPT(m) QCONV_STRIPS(strip, m, false)
 #define QCONV_KEPT_ROW(m) QCONV_ROW(strip, m)
