@@ -152,14 +152,28 @@ static bool reads(const tile *t, int64_t i, int64_t j, int64_t l) {
   return true;
 }
 
+/* The block of X that a tile's inputs begin in. */
+static int64_t first_block(const plan *p, const tile *t) {
+  int64_t in_image = p->head.task.x_apart ? t->group * p->blocks : t->group * p->g.ic / p->unit;
+  return t->image * p->x_blocks + in_image;
+}
+
+static int64_t lead_of(const plan *p, const tile *t) { return ox_bconv_direct_lead(&p->head.task, t->group); }
+
+/* How many blocks they lie in, and how many of them in blocks [b0, b1) of those. */
+static int64_t blocks_of(const plan *p, const tile *t) { return OX_CEIL_DIV(lead_of(p, t) + p->g.ic, p->unit); }
+static int64_t channels_of(const plan *p, const tile *t, int64_t b0, int64_t b1) {
+  int64_t lead = lead_of(p, t);
+  return OX_MIN(b1 * p->unit, lead + p->g.ic) - OX_MAX(b0 * p->unit, lead);
+}
+
 static size_t find_segs(const plan *p, const tile *t, int64_t b0, int64_t b1, ox_bconv_seg *segs) {
   const ox_conv_geom *g = &p->g;
   const int64_t *len = t->in_place ? p->x_dim : t->len;
   size_t n = 0;
-  int64_t skip = 0, lead = ox_bconv_direct_lead(&p->head.task, t->group);
+  int64_t skip = 0;
   for (int64_t b = b0; b < b1; b++) {
-    int64_t lo = b ? 0 : lead, k = (OX_MIN(p->unit, lead + g->ic - b * p->unit) - lo) * p->merged;
-    if (k <= 0) break; /* other groups lie in one block more */
+    int64_t k = channels_of(p, t, b, b + 1) * p->merged, lo = b ? 0 : lead_of(p, t);
     for (int64_t i = 0; i < g->n_taps[0]; i++)
       for (int64_t j = 0; j < g->n_taps[1]; j++)
         for (int64_t l = 0; l < g->n_taps[2]; l += p->merged) {
@@ -275,35 +289,22 @@ static bool x_is_far(const plan *p) {
   return !(p->head.task.isa & OX_SLOW_L3) || bytes > NEAR;
 }
 
-/* The block of X that a tile's inputs begin in. */
-static int64_t first_block(const plan *p, const tile *t) {
-  const ox_bconv_task *task = &p->head.task;
-  int64_t in_image = task->x_apart ? t->group * p->blocks : t->group * p->g.ic / p->unit;
-  return t->image * p->x_blocks + in_image;
-}
-
-/* Its channels in blocks [b0, b1) of those. */
-static int64_t channels_of(const plan *p, const tile *t, int64_t b0, int64_t b1) {
-  int64_t lead = ox_bconv_direct_lead(&p->head.task, t->group), end = lead + p->g.ic;
-  return OX_MIN(b1 * p->unit, end) - OX_MIN(OX_MAX(b0 * p->unit, lead), end);
-}
-
 static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *scratch) {
   const ox_conv_geom *g = &p->g;
   ox_bconv_seg *segs = (ox_bconv_seg *)scratch;
   float *copy = (float *)(scratch + p->segs_bytes);
   int64_t outer = t->image * g->groups + t->group, in_row = p->x_dim[2] * p->unit;
-  int64_t y = outer * p->panels * p->y_plane, done = 0;
+  int64_t y = outer * p->panels * p->y_plane, blocks = blocks_of(p, t), done = 0;
   for (int i = 0; i < OX_CONV_AXES; i++) y += t->o[i] * p->y_at[i];
   const float *x = (p->padded ? (const float *)a->shared : a->x) + first_block(p, t) * p->x_pixels * p->unit;
   int64_t first = (t->o[0] * g->stride[0] * p->x_dim[1] + t->o[1] * g->stride[1]) * in_row +
                   t->o[2] * g->stride[2] * p->unit; /* of X, in place */
-  for (int64_t b0 = 0, b1; b0 < p->blocks; b0 = b1) {
-    b1 = OX_MIN(b0 + p->k_blocks, p->blocks);
+  for (int64_t b0 = 0, b1; b0 < blocks; b0 = b1) {
+    b1 = OX_MIN(b0 + p->k_blocks, blocks);
     const float *xb = x + b0 * p->x_pixels * p->unit;
-    if (!t->in_place) copy_blocks(p, t, copy, xb, OX_MIN(b1, p->x_blocks - first_block(p, t) % p->x_blocks) - b0);
+    if (!t->in_place) copy_blocks(p, t, copy, xb, b1 - b0);
     ox_bconv_mul m = {.segs = segs, .n_segs = find_segs(p, t, b0, b1, segs), .w_panel = (size_t)(p->k * OX_BLOCK)};
-    m.first = b0 == 0, m.last = b1 == p->blocks, m.lo = p->lo, m.hi = p->hi;
+    m.first = b0 == 0, m.last = b1 == blocks, m.lo = p->lo, m.hi = p->hi;
     m.y_panel = (size_t)p->y_plane;
     strips s = {.x = t->in_place ? xb + first : copy, .y_row = p->y_at[1], .y_step = p->y_at[2]};
     s.x_row = out_line(p, t, 1) * (t->in_place ? in_row : t->len[2] * p->unit);
@@ -317,7 +318,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
       m.w = a->w + ((t->group * p->panels + q) * p->k + done) * OX_BLOCK;
       if (q + np < t->q1)
         m.ahead = m.w + np * p->k * OX_BLOCK;
-      else if (b1 < p->blocks)
+      else if (b1 < blocks)
         m.ahead = a->w + ((t->group * p->panels + t->q0) * p->k + done + k) * OX_BLOCK;
       else
         m.ahead = a->w + (t->group * p->panels + t->next) * p->k * OX_BLOCK;

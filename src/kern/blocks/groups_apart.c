@@ -49,13 +49,12 @@ bool ox_apart_plan_init(ox_bconv_plan *head, const ox_bconv_form *inner, bool sp
   ox_bconv_plan *in = &p->inner.head;
   in->form = inner, in->task = ox_apart_task(&head->task, splits);
   if (!inner->plan(in)) return false;
-  p->splits_x = in->task.x_apart, p->joins_y = in->task.y_apart;
   p->in_blocks = OX_CEIL_DIV(g->ic, OX_BLOCK), p->panels = OX_CEIL_DIV(g->oc, OX_BLOCK);
   p->in_pixels = pixels_of(g->in), p->pixels = pixels_of(g->out);
   size_t bytes = 0;
-  if (p->splits_x && !reserve(&bytes, outer, p->in_blocks, p->in_pixels)) return false;
+  if (in->task.x_apart && !reserve(&bytes, outer, p->in_blocks, p->in_pixels)) return false;
   p->y_at = bytes;
-  if (p->joins_y && !reserve(&bytes, outer, p->panels, p->pixels)) return false;
+  if (in->task.y_apart && !reserve(&bytes, outer, p->panels, p->pixels)) return false;
   p->slope_at = bytes;
   if (!reserve(&bytes, g->groups, p->panels, 1)) return false;
   p->inner_at = bytes;
@@ -65,46 +64,48 @@ bool ox_apart_plan_init(ox_bconv_plan *head, const ox_bconv_form *inner, bool sp
   if (outer == 0 || p->pixels == 0) return true; /* no tiles */
   head->n_tiles[0] = outer;
   for (uint32_t i = 0; i < in->n_stages; i++) head->n_tiles[head->n_stages++] = in->n_tiles[i];
-  if (p->joins_y) head->n_tiles[head->n_stages++] = g->batch * OX_CEIL_DIV(g->groups * g->oc, OX_BLOCK);
+  if (in->task.y_apart) head->n_tiles[head->n_stages++] = g->batch * OX_CEIL_DIV(g->groups * g->oc, OX_BLOCK);
   return true;
 }
 
 /* ---- tiles ---- */
 
-/* Copies |n| lanes of each of |pixels|. */
-static void copy_lanes(float *to, const float *from, int64_t n, int64_t pixels) {
-  for (int64_t i = 0; i < pixels; i++, to += OX_BLOCK, from += OX_BLOCK) {
-    if (n == OX_BLOCK)
-      memcpy(to, from, OX_BLOCK * sizeof *to);
-    else if (n == OX_BLOCK / 2)
-      memcpy(to, from, OX_BLOCK / 2 * sizeof *to);
-    else
-      for (int64_t l = 0; l < n; l++) to[l] = from[l];
+/* A block of channels [first, first + n) of a tensor in which every |per| channels begin a block of their own. */
+static void pick_channels(const apart_plan *p, float *to, const float *from, int64_t first, int64_t n, int64_t per,
+                          int64_t pixels) {
+  ox_blocks_source sources[OX_BLOCK];
+  int64_t last = -1;
+  size_t count = 0;
+  for (int64_t l = 0; l < n; l++) {
+    int64_t c = (first + l) % per, block = (first + l) / per * OX_CEIL_DIV(per, OX_BLOCK) + c / OX_BLOCK;
+    if (block != last) {
+      sources[count].x = from + block * pixels * OX_BLOCK;
+      memset(sources[count++].from, -1, sizeof sources[0].from);
+    }
+    sources[count - 1].from[l] = (int8_t)(c % OX_BLOCK), last = block;
   }
+  ox_blocks_select(p->head.task.isa)->pick(to, sources, count, (size_t)pixels);
 }
 
-/* Copies |n| channels, from |at| on, of blocks at |from| to whole blocks at |to|. */
-static void split(float *to, const float *from, int64_t at, int64_t n, int64_t pixels) {
-  for (int64_t c = 0, now; c < n; c += now) {
-    int64_t lane = c % OX_BLOCK, other = (at + c) % OX_BLOCK;
-    now = OX_MIN(OX_MIN(OX_BLOCK - lane, OX_BLOCK - other), n - c);
-    copy_lanes(to + c / OX_BLOCK * pixels * OX_BLOCK + lane, from + (at + c) / OX_BLOCK * pixels * OX_BLOCK + other,
-               now, pixels);
-  }
+/* The blocks of |group|, which has |per| channels, of a tensor without gaps between groups. */
+static void split(const apart_plan *p, float *to, const float *from, int64_t group, int64_t per, int64_t pixels) {
+  for (int64_t c = 0; c < per; c += OX_BLOCK, to += pixels * OX_BLOCK)
+    pick_channels(p, to, from, group * per + c, OX_MIN(OX_BLOCK, per - c), p->head.task.g.groups * per, pixels);
 }
 
 /* X, Z and slopes of one group of an image. */
 static void split_group(const apart_plan *p, const ox_conv_args *a, float *shared, int64_t tile) {
   const ox_conv_geom *g = &p->head.task.g;
+  const ox_bconv_task *inner = &p->inner.head.task;
   int64_t group = tile % g->groups, image = tile / g->groups, line = p->pixels * OX_BLOCK;
   int64_t x_blocks = OX_CEIL_DIV(g->groups * g->ic, OX_BLOCK), y_blocks = OX_CEIL_DIV(g->groups * g->oc, OX_BLOCK);
   float *y = shared + p->y_at / sizeof *shared, *slope = shared + p->slope_at / sizeof *shared;
-  if (p->splits_x)
-    split(shared + tile * p->in_blocks * p->in_pixels * OX_BLOCK, a->x + image * x_blocks * p->in_pixels * OX_BLOCK,
-          group * g->ic, g->ic, p->in_pixels);
-  if (p->joins_y && a->z)
-    split(y + tile * p->panels * line, a->z + image * y_blocks * line, group * g->oc, g->oc, p->pixels);
-  if (a->slope && image == 0) split(slope + group * p->panels * OX_BLOCK, a->slope, group * g->oc, g->oc, 1);
+  if (inner->x_apart)
+    split(p, shared + tile * p->in_blocks * p->in_pixels * OX_BLOCK, a->x + image * x_blocks * p->in_pixels * OX_BLOCK,
+          group, g->ic, p->in_pixels);
+  if (inner->y_apart && a->z)
+    split(p, y + tile * p->panels * line, a->z + image * y_blocks * line, group, g->oc, p->pixels);
+  if (a->slope && image == 0) split(p, slope + group * p->panels * OX_BLOCK, a->slope, group, g->oc, 1);
 }
 
 /* A block of Y of an image. */
@@ -112,12 +113,7 @@ static void join_block(const apart_plan *p, const ox_conv_args *a, const float *
   const ox_conv_geom *g = &p->head.task.g;
   int64_t channels = g->groups * g->oc, blocks = OX_CEIL_DIV(channels, OX_BLOCK), line = p->pixels * OX_BLOCK;
   int64_t first = tile % blocks * OX_BLOCK, n = OX_MIN(OX_BLOCK, channels - first);
-  from += tile / blocks * g->groups * p->panels * line;
-  for (int64_t l = 0, now; l < n; l += now) {
-    int64_t group = (first + l) / g->oc, c = (first + l) % g->oc, lane = c % OX_BLOCK;
-    now = OX_MIN(OX_MIN(OX_BLOCK - lane, g->oc - c), n - l);
-    copy_lanes(a->y + tile * line + l, from + (group * p->panels + c / OX_BLOCK) * line + lane, now, p->pixels);
-  }
+  pick_channels(p, a->y + tile * line, from + tile / blocks * g->groups * p->panels * line, first, n, g->oc, p->pixels);
 }
 
 void ox_apart_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
@@ -129,8 +125,8 @@ void ox_apart_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t sta
   } else if (stage <= p->inner.head.n_stages) {
     ox_conv_args inner = *a;
     inner.shared = (char *)a->shared + p->inner_at;
-    if (p->splits_x) inner.x = shared;
-    if (p->joins_y) inner.y = y, inner.z = a->z ? y : NULL;
+    if (p->inner.head.task.x_apart) inner.x = shared;
+    if (p->inner.head.task.y_apart) inner.y = y, inner.z = a->z ? y : NULL;
     if (a->slope) inner.slope = shared + p->slope_at / sizeof *shared;
     p->inner.head.form->run(&p->inner.head, &inner, stage - 1, begin, end, scratch);
   } else {

@@ -16,7 +16,6 @@ typedef struct ox_apart_plan {
     ox_bconv_direct_plan direct;
     ox_wino_plan winograd;
   } inner;
-  bool splits_x, joins_y;
   int64_t in_blocks, panels; /* of a group */
   int64_t in_pixels, pixels;
   size_t y_at, slope_at, inner_at; /* in shared memory, behind X's copy */
