@@ -8,6 +8,7 @@ import re
 import statistics
 import sys
 
+
 def main(trace, direct):
     runs = [[]]
     for e in json.load(open(trace)):

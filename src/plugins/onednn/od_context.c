@@ -131,7 +131,7 @@ static ox_status *run_step(ox_ep *ep, const od_plan *plan, const od_context *c, 
 static void note_time(const ox_io *io, const od_step *s, int64_t start, int64_t end) {
   char name[96];
   if (!io->profile_event) return;
-  snprintf(name, sizeof name, "%s%s%s", s->kind, *s->kind ? " " : "", s->impl);
+  snprintf(name, sizeof name, "%s%s%s", s->kind ? s->kind : "", s->kind ? " " : "", s->impl);
   io->profile_event(io, name, start, end - start);
 }
 

@@ -40,7 +40,7 @@ typedef enum od_own { OD_FILL, OD_QUANTIZE, OD_DEQUANTIZE, OD_ADD, OD_ERF } od_o
 typedef struct od_step {
   dnnl_primitive_t prim; /* NULL: the step is |own| */
   size_t node;
-  const char *name, *kind, *impl; /* names of the node, of the kind of primitive or "", of its implementation */
+  const char *name, *kind, *impl; /* names of the node, of the kind of primitive (NULL: |own|), of its implementation */
   bool together;                  /* its threads wait for each other, so they need a team (od_openmp.c) */
   bool fixed;                     /* how it divides its work must not depend on threads (od_shares.h) */
   uint32_t beside;                /* the number of steps after this one that run at the same time */

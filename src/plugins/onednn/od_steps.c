@@ -111,15 +111,14 @@ ox_status *od_emit(od_builder *b, dnnl_primitive_desc_t pd, od_args *args) {
 }
 
 ox_status *od_emit_fill(od_builder *b, uint32_t mem, float with) {
-  return add_step(
-      b,
-      (od_step){.kind = "", .impl = "fill", .own = OD_FILL, .fill = with, .n_args = 1, .arg = {{DNNL_ARG_DST, mem}}});
+  return add_step(b,
+                  (od_step){.impl = "fill", .own = OD_FILL, .fill = with, .n_args = 1, .arg = {{DNNL_ARG_DST, mem}}});
 }
 
 ox_status *od_emit_own(od_builder *b, od_own own, const od_loops_job *job, const uint32_t *mems, uint32_t n) {
   static const char *const names[] = {
       [OD_QUANTIZE] = "quantize", [OD_DEQUANTIZE] = "dequantize", [OD_ADD] = "add of integers", [OD_ERF] = "erf"};
-  od_step s = {.kind = "", .impl = names[own], .own = own, .job = *job, .n_args = n};
+  od_step s = {.impl = names[own], .own = own, .job = *job, .n_args = n};
   for (uint32_t i = 0; i < n; i++) s.arg[i] = (od_arg){0, mems[i]};
   return add_step(b, s);
 }
