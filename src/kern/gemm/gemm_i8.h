@@ -17,6 +17,7 @@
 #include "base/cpu.h"
 #include "base/stop.h"
 #include "kern/act.h"
+#include "kern/quant/small_pairs.h"
 #include "onyx/ep.h"
 
 /* The epilogue. */
@@ -73,7 +74,7 @@ typedef struct ox_gemm_i8_forms {
   ox_gemm_i8_fn kept, finish; /* sums of kept weights to t->sums, results from these */
   size_t kept_bytes;          /* of a weight */
   /* As simd/i8_kept.h says: split of NR quads, keep of a multiple of NR. */
-  bool (*split)(int8_t *quads, int8_t *rest);
+  ox_split_pairs_fn *split;
   void (*keep)(const int8_t *w, size_t quads, int8_t *to);
 } ox_gemm_i8_forms;
 

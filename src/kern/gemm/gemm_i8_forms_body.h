@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/gemm_i8_forms_body.h - the MR x NR micro-kernels for split panels and for kept weights. Parameters: those
  * of gemm_i8_body.h, and GEMM_FORMS; include that and a simd/i8_kept_<isa>.h first. */
+#include "kern/simd/i8_rows.h"
 
-/* Adds the products of the quads at |a| with the weights at |b|. At most three rows: a, a + rs and a + 2 rs are all
- * addressing modes. */
+/* At most three rows: a, a + rs and a + 2 rs are all addressing modes. */
 OX_INLINE void add_formed(const uint8_t *a, ptrdiff_t rs, const int8_t *b, vi32 (*acc)[NV], const int m,
                           const bool pairs) {
-  OX_UNROLL for (int i = 0; i < m; i++) {
-    int32_t quad;
-    memcpy(&quad, a + i * rs, 4);
-    if (pairs) {
-      vi32 x = vi32_splat(quad);
-      OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_dot_pairs(acc[i][j], x, b + 4 * j * L);
-    } else {
-      vi32_row x = vi32_row_of(quad);
-      OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_dot_kept(acc[i][j], x, b + 4 * I8_KEPT * j * L);
-    }
-  }
+  OX_UNROLL for (int i = 0; i < m; i++) i8_add_row(acc[i], a + i * rs, b, NV, pairs);
 }
 
 OX_INLINE void formed_rows(const ox_gemm_i8_tile *t, int32_t *restrict sums, const int m, const bool pairs) {
@@ -55,10 +45,6 @@ static void kept_rows(const ox_gemm_i8_tile *t) { formed_tile(t, t->sums, false)
 static void finish(const ox_gemm_i8_tile *t) { ox_gemm_i8_store(t, t->sums, NR); }
 
 static bool split(int8_t *quads, int8_t *rest) { return vi32_split_pairs(quads, rest, NV); }
-
-static void keep(const int8_t *w, size_t quads, int8_t *to) {
-  for (size_t q = 0; q < quads; q += L, w += 4 * L, to += 4 * I8_KEPT * L)
-    vi32_keep(vi32_load((const int32_t *)(const void *)w), to);
-}
+static void keep(const int8_t *w, size_t quads, int8_t *to) { i8_keep_quads(w, quads, to); }
 
 const ox_gemm_i8_forms GEMM_FORMS = {pairs_rows, kept_rows, finish, I8_KEPT, split, keep};

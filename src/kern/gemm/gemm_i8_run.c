@@ -41,24 +41,11 @@ static uint32_t *places_at(const ox_gemm_i8_variant *v, size_t kp, const void *p
 
 void ox_gemm_i8_split(const ox_gemm_i8_variant *v, size_t kp, void *panel) {
   if (!v->forms) return;
-  size_t row = 4 * (size_t)v->nr, all = kp / 4, most = ox_gemm_i8_most_extras(kp), n = 0;
-  int8_t *quads = panel, *rest = quads + all * row;
-  uint32_t *place = places_at(v, kp, panel);
-  _Alignas(64) int8_t last[4 * 64]; /* of one quad too many */
-  bool pairs = true;
-  for (size_t i = 0; pairs && i < all; i++) {
-    int8_t *to = n < most ? rest + n * row : last;
-    if (!v->forms->split(quads + i * row, to)) continue;
-    if (n < most) {
-      place[n++] = (uint32_t)i;
-      continue;
-    }
-    pairs = false;
-    for (size_t b = 0; b < row; b++) quads[i * row + b] += last[b];
-  }
-  for (size_t e = 0; !pairs && e < n; e++) /* as it was */
-    for (size_t b = 0; b < row; b++) quads[place[e] * row + b] += rest[e * row + b];
-  *extras_at(v, kp, panel) = (ox_gemm_i8_extras){pairs, pairs ? (uint32_t)n : 0};
+  size_t row = 4 * (size_t)v->nr, all = kp / 4, n = 0;
+  int8_t *quads = panel;
+  bool pairs = ox_split_panel(v->forms->split, quads, row, all, ox_gemm_i8_most_extras(kp), quads + all * row,
+                              places_at(v, kp, panel), &n);
+  *extras_at(v, kp, panel) = (ox_gemm_i8_extras){pairs, (uint32_t)n};
 }
 
 enum {
@@ -78,6 +65,11 @@ static size_t row_bytes(const ox_gemm_i8_variant *v, size_t k) {
   return v->begin && kp / 64 % 2 == 0 ? kp + 64 : kp;
 }
 
+/* Bytes of scratch for the copied rows of A, and for their and B's zero points and sums. */
+static size_t rows_room(const ox_gemm_i8_plan *g, size_t padded) {
+  return OX_ROUND_UP(padded * row_bytes(g->v, g->k), (size_t)64) + OX_ROUND_UP((2 * padded + g->nc) * 4, (size_t)64);
+}
+
 void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_t m, size_t n, size_t k) {
   *g = (ox_gemm_i8_plan){.v = v, .m = m, .n = n, .k = k};
   size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)MAX_ROWS), (size_t)1), mr = v->mr, nr = v->nr,
@@ -92,7 +84,7 @@ void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_
   g->mt = OX_CEIL_DIV(m, g->mc), g->nt = OX_CEIL_DIV(n, g->nc);
   if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), nr), g->nt = OX_CEIL_DIV(n, g->nc);
   size_t padded = OX_ROUND_UP(rows, mr); /* a matrix unit loads whole strips */
-  g->scratch = OX_ROUND_UP(padded * row_bytes(v, k), (size_t)64) + OX_ROUND_UP((2 * padded + g->nc) * 4, (size_t)64);
+  g->scratch = rows_room(g, padded);
   if (v->forms && rows >= KEPT_ROWS) g->scratch += 4 * nr * (padded + KEPT_QUADS * v->forms->kept_bytes);
 }
 
@@ -184,7 +176,7 @@ static void keep_and_run(tile_panel *p) {
   const int8_t *b = p->t.b;
   int8_t *kept = (int8_t *)(p->sums + OX_ROUND_UP(p->rows, (size_t)p->g->v->mr) * nr);
   p->t.b = kept;
-  for (size_t q = 0; q < quads || q == 0; q += KEPT_QUADS) {
+  for (size_t q = 0; q < quads; q += KEPT_QUADS) {
     p->t.quads = OX_MIN(quads - q, (size_t)KEPT_QUADS), p->t.more = q > 0;
     f->keep(b + q * 4 * nr, p->t.quads * nr, kept);
     p->next = b + (q + KEPT_QUADS) * 4 * nr;
@@ -196,7 +188,7 @@ static void keep_and_run(tile_panel *p) {
 
 static void run_panel(tile_panel *p) {
   const ox_gemm_i8_variant *v = p->g->v;
-  size_t kp = ox_gemm_i8_k(v, p->g->k);
+  size_t kp = 4 * p->t.quads;
   const ox_gemm_i8_extras *x = v->forms ? extras_at(v, kp, p->t.b) : NULL;
   if (x && x->pairs) {
     p->t.extra = places_at(v, kp, p->t.b), p->t.n_extra = x->n;
@@ -229,9 +221,7 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
   const int8_t *panels = io->packed;
   const int32_t *sums = ox_gemm_i8_sums(v, panels, kp, g->n);
   size_t strips = OX_CEIL_DIV(rows, mr);
-  tile_panel p = {.g = g, .rows = rows, .c_elem = c_elem};
-  p.sums = (int32_t *)(void *)(r.a + OX_ROUND_UP(padded * row_bytes(v, g->k), (size_t)64) +
-                               OX_ROUND_UP((2 * padded + g->nc) * 4, (size_t)64));
+  tile_panel p = {.g = g, .rows = rows, .sums = (int32_t *)(void *)(r.a + rows_room(g, padded)), .c_elem = c_elem};
   if (v->begin) v->begin();
   for (size_t j = 0; j < cols && !(j && ox_stop_asked(&io->stop)); j += nr) {
     size_t at = col + j;

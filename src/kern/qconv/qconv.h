@@ -14,6 +14,7 @@
 
 #include "kern/conv/conv.h"
 #include "kern/quant/quantize.h"
+#include "kern/quant/small_pairs.h"
 
 /* A residual as com.microsoft's QLinearAdd adds it to the rounded result, of zero point |y_zero| (of s8, with 128
  * more). |z_first|: |sum|'s operands are the residual and the result, not the other way round. */
@@ -92,7 +93,7 @@ typedef struct ox_qconv_variant {
   /* Bring quads of signed bytes into the form that rows and depthwise read: whole vectors of quads, and quads of
    * VI8_LANES lanes for |groups| groups of taps. split: as simd/i8_kept.h says, of NR quads. */
   void (*keep)(const int8_t *w, size_t quads, int8_t *to);
-  bool (*split)(int8_t *quads, int8_t *rest);
+  ox_split_pairs_fn *split;
   void (*keep_taps)(const int8_t *w, size_t groups, int8_t *to);
   void (*copy)(uint8_t *to, const uint8_t *from, size_t n, uint8_t flip); /* may be in place */
   const char *name;

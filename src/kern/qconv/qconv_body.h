@@ -6,6 +6,7 @@
 
 #include "kern/qconv/qconv.h"
 #include "kern/quant/byte_sum.h"
+#include "kern/simd/i8_rows.h"
 #include "kern/simd/math_f32.h"
 
 enum { L = VF32_LANES, NV = QCONV_NV, NR = NV * L, MR = QCONV_MR };
@@ -82,17 +83,7 @@ static void finish(uint8_t *y, const uint8_t *z, size_t n, const ox_qconv_out *o
 /* Adds the products of |m| rows' quads with the weights at |w|; three rows share one of |base|. */
 OX_INLINE void add_quad(const uint8_t *const *base, size_t step, const int8_t *w, vi32 (*acc)[NV], const int m,
                         const int nv, const bool pairs) {
-  OX_UNROLL for (int i = 0; i < m; i++) {
-    int32_t quad;
-    memcpy(&quad, base[i / 3] + (size_t)(i % 3) * step, 4);
-    if (pairs) {
-      vi32 xi = vi32_splat(quad);
-      OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vi32_dot_pairs(acc[i][j], xi, w + 4 * j * L);
-    } else {
-      vi32_row xi = vi32_row_of(quad);
-      OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vi32_dot_kept(acc[i][j], xi, w + 4 * I8_KEPT * j * L);
-    }
-  }
+  OX_UNROLL for (int i = 0; i < m; i++) i8_add_row(acc[i], base[i / 3] + (size_t)(i % 3) * step, w, nv, pairs);
 }
 
 /* The sums of one strip, in a function of its own: together with the code that stores them, compilers run out of
@@ -250,11 +241,7 @@ static void sums(const int8_t *w, size_t n, size_t count, int32_t *to) {
   }
 }
 
-static void keep(const int8_t *w, size_t quads, int8_t *to) {
-  for (size_t q = 0; q < quads; q += L, w += 4 * L, to += 4 * I8_KEPT * L)
-    vi32_keep(vi32_load((const int32_t *)(const void *)w), to);
-}
-
+static void keep(const int8_t *w, size_t quads, int8_t *to) { i8_keep_quads(w, quads, to); }
 static bool split(int8_t *quads, int8_t *rest) { return vi32_split_pairs(quads, rest, NV); }
 
 static void keep_taps(const int8_t *w, size_t groups, int8_t *to) {

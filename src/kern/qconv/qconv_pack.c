@@ -84,28 +84,20 @@ static int64_t channel_at(const ox_qconv_plan *p, int64_t unit, int64_t i) {
   return o < p->g.oc ? unit / each * p->g.oc + o : -1;
 }
 
-/* Splits a panel's quads into small pairs and extra quads. False: there would be so many that whole words are faster,
- * which take 4 instructions where pairs take 3. */
-static bool split_panel(const ox_qconv_plan *p, const int8_t *quads, int8_t *to, size_t *out_extra) {
-  size_t row = 4 * (size_t)p->v->nr, all = (size_t)quads_of(p), most = all / 4, n = 0;
+/* Writes a panel in one of its two forms; |quads| become small pairs, |place| is scratch for a number for each. With
+ * too many extra quads whole words are faster, which take 4 instructions where pairs take 3. */
+static void keep_panel(const ox_qconv_plan *p, int8_t *quads, uint32_t *place, int8_t *to, ox_qconv_kept *kept) {
+  size_t row = 4 * (size_t)p->v->nr, all = (size_t)quads_of(p), each = (size_t)p->quads, n = 0;
   int8_t *rest = to + all * row;
-  ox_qconv_extra *extra = (ox_qconv_extra *)(void *)(to + 2 * all * row) - most;
-  memcpy(to, quads, all * row);
-  for (size_t i = 0; i < all; i++) {
-    if (!p->v->split(to + i * row, rest + n * row)) continue;
-    if (n == most) return false;
-    extra[n++] = (ox_qconv_extra){(uint32_t)(i / (size_t)p->quads), (uint32_t)(i % (size_t)p->quads * 4)};
-  }
-  memmove(rest + n * row, extra, n * sizeof *extra);
-  *out_extra = n;
-  return true;
-}
-
-static void keep_panel(const ox_qconv_plan *p, const int8_t *quads, int8_t *to, ox_qconv_kept *kept) {
-  size_t n_extra = 0;
-  bool pairs = split_panel(p, quads, to, &n_extra);
-  if (!pairs) p->v->keep(quads, (size_t)(quads_of(p) * p->v->nr), to);
-  *kept = (ox_qconv_kept){pairs, n_extra};
+  bool pairs = ox_split_panel(p->v->split, quads, row, all, all / 4, rest, place, &n);
+  ox_qconv_extra *extra = (ox_qconv_extra *)(void *)(rest + n * row);
+  for (size_t e = 0; e < n; e++)
+    extra[e] = (ox_qconv_extra){(uint32_t)(place[e] / each), (uint32_t)(place[e] % each * 4)};
+  if (pairs)
+    memcpy(to, quads, all * row);
+  else
+    p->v->keep(quads, all * p->v->nr, to);
+  *kept = (ox_qconv_kept){pairs, n};
 }
 
 /* Scratch: the channels' weights, their quads unless these are what is kept, sums, and one channel as it was. */
@@ -129,7 +121,7 @@ static void pack_panel(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_
   if (!keeps_quads(p) && p->depthwise)
     p->v->keep_taps((const int8_t *)quads, (size_t)(p->n_segments / p->v->taps), (int8_t *)to);
   else if (!keeps_quads(p))
-    keep_panel(p, (const int8_t *)quads, (int8_t *)to, (void *)(scale + n));
+    keep_panel(p, (int8_t *)quads, (uint32_t *)(void *)scratch, (int8_t *)to, (void *)(scale + n));
   for (int64_t i = 0; i < n; i++) {
     int64_t o = channel_at(p, unit, i);
     uint32_t b = 0;

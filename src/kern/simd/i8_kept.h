@@ -6,7 +6,7 @@
  *   register.
  * Where I8_PAIRS is 1, weights whose pairs are small have a faster product:
  * - split_pairs(quads, rest, nv): nv vectors of quads, in place, as small pairs and |rest|; false: they are small
- *   already, and |rest| is not written.
+ *   already, and |rest| is not written. |rest| NULL: only tells.
  * - dot_pairs(acc, x, w): dot_u8s8 of |x| and small pairs at |w|. */
 #ifndef OX_SIMD_I8_KEPT_H
 #define OX_SIMD_I8_KEPT_H

@@ -64,7 +64,7 @@ OX_INLINE bool vi32_split_pairs(int8_t *quads, int8_t *rest, const int nv) {
   __m256i *to = (__m256i *)(void *)quads, any = _mm256_setzero_si256();
   for (int j = 0; j < nv; j++) any = _mm256_or_si256(any, kept_large_(_mm256_loadu_si256(to + j)));
   if (_mm256_testz_si256(any, any)) return false;
-  for (int j = 0; j < nv; j++) {
+  for (int j = 0; rest && j < nv; j++) {
     __m256i w = _mm256_loadu_si256(to + j), large = kept_large_(w);
     __m256i up = _mm256_xor_si256(w, _mm256_set1_epi8(-128));
     __m256i half = _mm256_and_si256(_mm256_srli_epi16(up, 1), _mm256_set1_epi8(127));
