@@ -9,20 +9,10 @@
 #include "kern/emulated/emulated.h"
 #include "kern/gemm/gemm_i8.h"
 #include "support/check.h"
+#include "support/extreme_bytes.h"
 
 static uint32_t seed = 3;
-static uint8_t byte(void) { /* extremes are frequent: that is where saturating instructions go wrong */
-  seed = seed * 1664525u + 1013904223u;
-  uint32_t r = seed >> 8;
-  return (uint8_t)(r % 4 == 0 ? 255 : r % 4 == 1 ? 128 : r % 4 == 2 ? 127 : r >> 8);
-}
-/* Signed weights whose neighbours' absolute values add up to 128 at most, but for one in a thousand: bounds of what
- * pairs in 16 bits can hold. */
-static uint8_t mild_byte(void) {
-  static const int8_t of[8] = {64, -64, 63, -63, 1, 0, 64, -64}, rare[4] = {65, -65, 127, -128};
-  byte();
-  return (uint8_t)(seed >> 8 & 1023 ? of[seed >> 20 & 7] : rare[seed >> 20 & 3]);
-}
+static uint8_t byte(void) { return extreme_byte(&seed); }
 static int value(uint8_t b, bool is_signed) { return is_signed && b > 127 ? (int)b - 256 : (int)b; }
 
 typedef struct problem {
@@ -31,7 +21,7 @@ typedef struct problem {
   bool plain_b; /* only A has zero points */
   uint32_t out;
   bool term;
-  bool mild; /* B: mild_byte() */
+  bool mild; /* B: mild_byte(&seed) */
 } problem;
 
 /* What the operands hold: A [m, k] (or [k, m]) and B [k, n] with their zero points, and what the sums are scaled by. */
@@ -68,7 +58,7 @@ static void check_problem(const ox_gemm_i8_variant *v, const problem *p) {
   uint8_t *a = malloc(m * k + 1), *b = malloc(n * k + 1), *za = malloc(m + 1), *zb = malloc(n + 1);
   float *rs = malloc((m + 1) * 4), *cs = malloc((n + 1) * 4), *terms = malloc((m * n + 1) * 4);
   for (size_t i = 0; i < m * k; i++) a[i] = byte();
-  for (size_t i = 0; i < n * k; i++) b[i] = p->mild ? mild_byte() ^ (p->b_signed ? 0 : 128) : byte();
+  for (size_t i = 0; i < n * k; i++) b[i] = p->mild ? mild_byte(&seed) ^ (p->b_signed ? 0 : 128) : byte();
   for (size_t i = 0; i < m * n; i++) terms[i] = 0.1f * (float)byte();
   for (size_t i = 0; i <= m; i++) za[i] = byte(), rs[i] = 0.001f * (float)(i % 5 + 1);
   for (size_t i = 0; i <= n; i++) zb[i] = byte(), cs[i] = 0.01f * (float)(i % 7 + 1);

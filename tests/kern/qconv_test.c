@@ -8,20 +8,10 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "support/extreme_bytes.h"
 
 static uint32_t seed = 5;
-static uint8_t byte(void) { /* extremes are frequent: that is where saturating instructions go wrong */
-  seed = seed * 1664525u + 1013904223u;
-  uint32_t r = seed >> 8;
-  return (uint8_t)(r % 4 == 0 ? 255 : r % 4 == 1 ? 128 : r % 4 == 2 ? 127 : r >> 8);
-}
-/* Signed weights whose neighbours' absolute values add up to 128 at most, but for one in a thousand: bounds of what
- * pairs in 16 bits can hold. */
-static uint8_t mild_byte(void) {
-  static const int8_t of[8] = {64, -64, 63, -63, 1, 0, 64, -64}, rare[4] = {65, -65, 127, -128};
-  byte();
-  return (uint8_t)(seed >> 8 & 1023 ? of[seed >> 20 & 7] : rare[seed >> 20 & 3]);
-}
+static uint8_t byte(void) { return extreme_byte(&seed); }
 static int value(uint8_t b, bool is_signed) { return is_signed && b > 127 ? (int)b - 256 : (int)b; }
 
 typedef struct shape {
@@ -65,7 +55,7 @@ typedef struct problem {
   float x_scale, y_scale;
   int x_zero, y_zero, least;
   bool small; /* scales below 1 */
-  bool mild;  /* weights: mild_byte() */
+  bool mild;  /* weights: mild_byte(&seed) */
   int zero;   /* weights have zero points: 1: one, 2: one for each output channel */
   uint8_t w_zero[128];
   bool z_first;
@@ -94,7 +84,7 @@ static void fill(problem *p) {
   p->x = malloc(nx), p->w = malloc(nw);
   p->w_scale = malloc((size_t)p->out_channels * 4), p->b = malloc((size_t)p->out_channels * 4);
   for (size_t i = 0; i < nx; i++) p->x[i] = byte();
-  for (size_t i = 0; i < nw; i++) p->w[i] = p->mild ? mild_byte() ^ (p->w_signed ? 0 : 128) : byte();
+  for (size_t i = 0; i < nw; i++) p->w[i] = p->mild ? mild_byte(&seed) ^ (p->w_signed ? 0 : 128) : byte();
   for (size_t i = 0; i < sizeof p->w_zero; i++) /* u8: 1 to 254; s8: -127 to 126 */
     p->w_zero[i] = (uint8_t)((p->zero ? (i * 37 + 9) % 254 + 1 : 128) ^ (p->w_signed ? 128 : 0));
   size_t ny = (size_t)(s->batch * p->pixels * p->out_channels);

@@ -178,7 +178,8 @@ static void test_it_ends_while_it_packs(void **state) {
       ox_env_release(env);
       assert_int_equal(w.count.live, 0);
       /* packed bytes leave up to a fifth of their memory for extra quads (gemm_i8.h) */
-      if (cancels ? w.least_written > 0.5 : w.least_written < 0.78)
+      double least = models[i].w[0].dtype == OX_I8 ? 0.78 : 0.9;
+      if (cancels ? w.least_written > 0.5 : w.least_written < least)
         fail_msg("%s: %.0f %% was packed, %s", models[i].name, w.least_written * 100, cancels ? "cancelled" : "not");
     }
     byte_buf_free(&b);
