@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/bconv_test.c - every form of convolution between tensors in blocks, on every instruction set, against a naive
- * sum in double precision: named shapes at the edges, then seeded random geometries. Lanes past the last channel hold NaN.
- * Tolerance: 4e-6 of the sum of magnitudes; forms that need not be exact, 4e-5. */
+ * sum in double precision: named shapes at the edges, then seeded random geometries. Lanes past the last channel hold
+ * NaN. Tolerance: 4e-6 of the sum of magnitudes; forms that need not be exact, 4e-5. */
 #include "support/check.h"
 
 #include <float.h>
@@ -219,6 +219,7 @@ static void test_extremes(void **state) {
   (void)state;
   static const bconv_shape square[] = {
       {"extremes", 0, 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+      {"volume", 0, 1, 1, 40, 35, {3, 5, 5}, {3, 3, 3}, ONES, ONES, ONES},
       {"in groups", 0, 1, 10, 4, 4, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
       {"groups apart", 0, 1, 2, 20, 18, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
       {"depthwise", 0, 1, 40, 1, 1, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
@@ -236,7 +237,8 @@ static void test_extremes(void **state) {
       for (size_t w = 0; w < OX_COUNT(weights); w++) {
         bconv_problem p;
         bconv_problem_init(&p, &square[s]);
-        p.x[(37 * 9 + 4) * 9 + 4] = values[v][0], p.x[(37 * 9 + 4) * 9 + 5] = values[v][1];
+        float *middle = p.x + 37 * p.in_pixels + p.in_pixels / 2;
+        middle[0] = values[v][0], middle[1] = values[v][1];
         int64_t taps = p.k / p.t.g.ic, channel = 37 % p.t.g.ic; /* the tap that reads no padding */
         p.w[21 * p.k + channel * taps + taps / 2] = weights[w], p.t.act.kind = OX_ACT_NONE;
         bconv_problem_solve(&p);
@@ -299,9 +301,8 @@ static void test_even_tiles(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_named_shapes), cmocka_unit_test(test_pads_at_the_end),
-      cmocka_unit_test(test_random_shapes),    cmocka_unit_test(test_extremes),
-      cmocka_unit_test(test_scales),           cmocka_unit_test(test_even_tiles),
+      cmocka_unit_test(test_named_shapes), cmocka_unit_test(test_pads_at_the_end), cmocka_unit_test(test_random_shapes),
+      cmocka_unit_test(test_extremes),     cmocka_unit_test(test_scales),          cmocka_unit_test(test_even_tiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

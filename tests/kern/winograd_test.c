@@ -11,7 +11,7 @@
 #include "support/levels.h"
 
 static const char *const names[] = {"winograd2", "winograd4", "winograd2 of stride 2", "winograd4 late"};
-enum { STRIDE2 = 2 };
+enum { STRIDE2 = 2, LATE };
 
 static void problem_init(blocks_problem *p, int64_t batch, int64_t ic, int64_t oc, int64_t d, int64_t h, int64_t w,
                          int64_t pad) {
@@ -133,6 +133,37 @@ static void test_volumes_and_pads(void **state) {
       }
 }
 
+/* Windows of some taps along the depth: errors as of one, and the bits of a volume do not tell its neighbours. */
+static void test_deep_windows(void **state) {
+  (void)state;
+  static const struct {
+    int64_t taps, dilation, stride, pad;
+  } rows[] = {{3, 1, 1, 1}, {3, 1, 1, 0}, {2, 1, 1, 1}, {7, 1, 1, 3},
+              {5, 1, 1, 6}, {3, 2, 1, 2}, {3, 1, 2, 1}, {1, 1, 2, 2}};
+  for (size_t r = 0; r < OX_COUNT(rows); r++)
+    for (size_t l = 0; level_next(&l); l++)
+      for (size_t f = 0; f < OX_COUNT(names); f++) {
+        if (f == LATE && rows[r].taps > 1) continue;
+        blocks_problem one, many;
+        for (int n = 1; n <= 2; n++) {
+          blocks_problem *p = n == 1 ? &one : &many;
+          blocks_problem_init(p, n, 32, 48, (const int64_t[]){9, 6, 9}, (const int64_t[]){rows[r].taps, 3, 3},
+                              (const int64_t[]){rows[r].dilation, 1, 1}, (const int64_t[]){rows[r].pad, 1, 1});
+          p->t.g.stride[0] = rows[r].stride, p->t.g.out[0] = (p->t.g.out[0] - 1) / rows[r].stride + 1;
+          set_form(p, f, test_levels[l].have);
+        }
+        seed = 8;
+        for (size_t i = 0; i < many.n_x; i++) many.x[i] = normal();
+        for (size_t i = 0; i < many.n_w; i++) many.w[i] = one.w[i] = normal();
+        memcpy(one.x, many.x + one.n_x, one.n_x * sizeof(float));
+        blocks_run_form(&one, names[f]), blocks_run_form(&many, names[f]);
+        double error = blocks_error_of(&many);
+        if (!(error <= 1e-6)) fail_msg("%s on %s, row %zu: error %g", names[f], test_levels[l].name, r, error);
+        assert_memory_equal(one.y, many.y + one.n_y, one.n_y * sizeof(float));
+        blocks_problem_deinit(&one), blocks_problem_deinit(&many);
+      }
+}
+
 /* More than what goes through the products at a time, and not a whole number of that. */
 static void test_many_channels(void **state) {
   (void)state;
@@ -200,6 +231,7 @@ int main(void) {
       cmocka_unit_test(test_a_spoiled_tile_is_summed_plainly),
       cmocka_unit_test(test_strips_do_not_show),
       cmocka_unit_test(test_volumes_and_pads),
+      cmocka_unit_test(test_deep_windows),
       cmocka_unit_test(test_many_channels),
       cmocka_unit_test(test_when_u_is_made_late),
       cmocka_unit_test(test_what_is_left_to_others),

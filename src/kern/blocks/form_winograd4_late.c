@@ -32,7 +32,7 @@ typedef struct late_plan {
 
 static double cost_ns(const ox_bconv_task *t) {
   ox_wino_work w;
-  if (!ox_wino_work_of(t, OX_WINO_F4, &w)) return INFINITY;
+  if (t->g.n_taps[0] != 1 || !ox_wino_work_of(t, OX_WINO_F4, &w)) return INFINITY;
   double make = w.weights / OX_BLOCK * (38 + ox_wino_select(t->isa)->transform_ns[OX_WINO_F4] / 6); /* to L2, mostly */
   double pieces = ceil(w.tiles / (STRIP * MOST_STRIPS)), u_bytes = w.weights * POINTS * sizeof(float);
   double saved = w.tiles >= FEW_TILES && u_bytes >= LARGE_U ? u_bytes * 0.75 * ns_per_byte_saved : 0;
@@ -51,12 +51,11 @@ static bool plan(ox_bconv_plan *head) {
   int64_t groups = head->task.g.groups;
   if (!ox_wino_plan_counts(w, OX_WINO_F4) || !weight_floats(&head->task)) return false;
   if (w->tiles == 0) return true;
-  w->strips = OX_CEIL_DIV(w->tiles, STRIP), w->shared = true;
+  ox_wino_cut(w, STRIP);
+  w->shared = true;
   p->parts = OX_MAX(OX_MIN(OX_CEIL_DIV(WANTED, groups * w->pairs), w->strips), OX_CEIL_DIV(w->strips, MOST_STRIPS));
   w->in_parts = OX_MIN(OX_CEIL_DIV(WANTED, w->strips), w->blocks);
-  size_t most = (size_t)OX_CEIL_DIV(w->tiles, w->strips);
-  w->v_floats = ox_wino_v_floats(w);
-  p->m_strip = (2 * most | 1) * OX_BLOCK * POINTS;
+  p->m_strip = (2 * w->most | 1) * OX_BLOCK * POINTS;
   p->u = (size_t)OX_MIN(CHUNK, w->blocks) * OX_BLOCK * OX_WINO_PAIR * ROWS;
   size_t m = (size_t)OX_CEIL_DIV(w->strips, p->parts) * p->m_strip;
   head->scratch_bytes = OX_MAX(ox_wino_rows_floats(OX_WINO_F4), p->u + m) * sizeof(float);
@@ -80,18 +79,17 @@ static void multiply(const late_plan *p, const float *v, const float *filters, i
   enum { FETCHING = 9 };
   const ox_wino_plan *w = &p->wino;
   const float *f = filters + c * 9 * (int64_t)width, *next = f + (size_t)n * 9 * width;
-  int64_t begin;
   for (size_t i = 0; i < POINTS; i++) {
     size_t column = i % ROWS;
     if (column == 0) w->v->steps[OX_WINO_F4].filter_row(f, (size_t)n, width, (int)(i / ROWS), u);
     for (int64_t s = s0; s < s1; s++) {
-      ox_wino_strip strip = ox_wino_strip_of(w, s, &begin);
-      ox_wino_mul mul = {.strip = &strip, .ic = (size_t)n, .width = width, .add = c > 0};
+      ox_wino_strip strip = ox_wino_strip_of(w, s);
+      ox_wino_mul mul = {.ic = (size_t)n, .width = width, .add = c > 0};
       mul.u = u + column * width, mul.u_step = ROWS * width;
-      mul.v = v + (size_t)s * w->v_floats + i * strip.v_point + (size_t)c * strip.tiles;
+      mul.v = v + (size_t)s * w->v_floats + i * strip.v_point + (size_t)c * strip.inputs;
       mul.m = m + (size_t)(s - s0) * p->m_strip + i * strip.m_point;
       if (s == s0 && i >= POINTS - FETCHING) mul.ahead = next + (i + FETCHING - POINTS) * (size_t)n * width;
-      w->v->mul(&mul);
+      ox_wino_mul_window(w, &strip, 0, mul);
     }
   }
 }

@@ -17,6 +17,9 @@
  * d2 (g0 + g2). That is five products for two outputs instead of six, with four different weights; a line's F(5) has
  * eleven for five instead of fifteen.
  *
+ * A window of more than one tap along the depth of a volume is a sum of 3x3 windows, one for each, which read images
+ * that follow each other: V of an image serves as many outputs as there are such windows.
+ *
  * A window with dilation d along an axis reads every d-th position: the image is treated as d interleaved images, each
  * with its own outputs and a window without dilation. */
 #ifndef OX_KERN_BLOCKS_WINOGRAD_H
@@ -88,7 +91,9 @@ typedef struct ox_wino_span {
 
 /* Addresses and extents of one image of one group, or of one of its interleaved images. */
 typedef struct ox_wino_image {
-  const float *x;                           /* [blocks][in_h][in_w][16] */
+  const float *x;                           /* [blocks][depth][in_h][in_w][16] */
+  int64_t slice, depth, x_slice, dilation;  /* the image that the first window reads, of |depth|; floats from one to
+                                             * the next; images from window to window */
   float *y;                                 /* [blocks][out_h][out_w][16] */
   const float *z;                           /* residual like y, or NULL */
   int64_t x_block, y_block;                 /* floats from block to block, */
@@ -96,9 +101,13 @@ typedef struct ox_wino_image {
   int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
 } ox_wino_image;
 
-/* A strip: tiles that are multiplied together. V: [points][blocks][inputs][16]; M: [points][tiles][width]. */
+/* A strip: tiles that are multiplied together, the same of one image of Y or of several that follow each other.
+ * V: [points][blocks][inputs][16]; M: [points][tiles][width]. */
 typedef struct ox_wino_strip {
-  size_t tiles, inputs;    /* inputs: tiles of V; a long line's outputs read some more */
+  int64_t begin, slices;   /* the first tile; images of Y */
+  size_t count;            /* tiles of each image */
+  size_t tiles, inputs;    /* in all; inputs: tiles of V, of which the windows after the first read some more */
+  size_t window;           /* tiles of V from window to window */
   size_t v_point, m_point; /* floats from point to point */
 } ox_wino_strip;
 
@@ -111,8 +120,8 @@ typedef struct ox_wino_in {
 } ox_wino_in;
 
 typedef struct ox_wino_mul {
-  const ox_wino_strip *strip;
-  const float *v, *u; /* of one point; u: [ic][width], channels u_step floats apart */
+  size_t tiles, inputs; /* of the strip */
+  const float *v, *u;   /* of one point; u: [ic][width], channels u_step floats apart */
   size_t u_step;
   const float *ahead; /* the weights read after u, to be prefetched; NULL: they are in cache */
   float *m;
@@ -166,26 +175,30 @@ static inline size_t ox_wino_rows_floats(ox_wino_kind k) {
   return (size_t)(ox_wino_rows_n(k) * OX_WINO_COLUMNS(k) * OX_BLOCK);
 }
 
-/* What a kind sees of a convolution: |depth| images, which share nothing, of rows (axis 0) and columns (axis 1). Lines
- * run along axis 1, whichever axis of the convolution they are. */
+/* What a kind sees of a convolution: images of rows (axis 0) and columns (axis 1). Lines run along axis 1, whichever
+ * axis of the convolution they are. */
 typedef struct ox_wino_axis {
   int64_t in, out, first, dilation; /* first: the coordinate that the first output's first tap reads */
   int64_t x_step, y_step;           /* floats from position to position */
 } ox_wino_axis;
 typedef struct ox_wino_view {
-  int64_t depth;
   ox_wino_axis axis[2];
-  int64_t taps, windows; /* of a filter; short windows that a filter is a sum of, 1 but for long lines */
+  ox_wino_axis depth; /* images, |depth_stride| of X from one of Y to the next; its steps are not set */
+  int64_t depth_stride;
+  int64_t taps, windows; /* of a filter; short windows that a filter is a sum of */
+  bool deep;             /* these read images a dilation apart, else stretches of a long line */
 } ox_wino_view;
 /* False: not served. */
 bool ox_wino_view_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_view *out);
 
 /* The functions of a form (bconv.h). */
 size_t ox_wino_weight_floats(const ox_bconv_task *t, ox_wino_kind k);
-/* Short windows that a filter is a sum of. */
+/* Short windows that a filter of |taps| is a sum of, and the taps from one to the next. */
 static inline int64_t ox_wino_windows(ox_wino_kind k, int64_t taps) {
+  if (!ox_wino_is_line(k)) return taps / 9;
   return k == OX_WINO_LONG_LINE ? OX_MAX(OX_CEIL_DIV(taps - 1, ox_wino_m(k)), 1) : 1;
 }
+static inline int64_t ox_wino_window_step(ox_wino_kind k) { return ox_wino_is_line(k) ? ox_wino_m(k) : 9; }
 /* Floats of U, which the untransformed filters follow. */
 static inline int64_t ox_wino_u_floats(const ox_bconv_task *t, ox_wino_kind k) {
   return t->g.groups * t->g.ic * OX_ROUND_UP(t->g.oc, OX_BLOCK) * ox_wino_windows(k, ox_conv_taps(&t->g)) *
@@ -210,11 +223,13 @@ typedef struct ox_wino_plan {
   int64_t interleaved[2];      /* the number of interleaved images along each axis (dilation) */
   int64_t across, down;        /* tiles of an image */
   int64_t tiles, strips;       /* of all images of a group */
-  int64_t per_line;            /* strips of a line, where strips must not cross lines; else 0 */
+  int64_t line, per_line;      /* strips do not cross lines: tiles and strips of one, in an image */
+  int64_t slices, slabs;       /* images of a volume if windows are deep, else 1; parts into which strips divide them */
+  int64_t whole;               /* a window that reads no padding for any image of Y; or |windows| */
   bool shared;                 /* several pieces of work read the same V, */
   bool each;                   /* which each worker makes for itself, else a stage of its own for all */
   int64_t in_parts, out_parts; /* then: parts that a strip's blocks and pairs are divided into */
-  size_t v_floats;             /* V of a strip */
+  size_t most, v_floats;       /* tiles and V of the largest strip */
 } ox_wino_plan;
 
 double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k);
@@ -226,18 +241,21 @@ bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out);
 bool ox_wino_plan_init(ox_bconv_plan *p, ox_wino_kind k);
 /* Sets the counts of |p| that do not depend on how the work is divided. */
 bool ox_wino_plan_counts(ox_wino_plan *p, ox_wino_kind k);
-/* V of the largest strip, once strips are cut. */
-size_t ox_wino_v_floats(const ox_wino_plan *p);
+/* Cuts all tiles into strips of about |most|. Long lines, and images whose windows are deep, are cut each on its own,
+ * since their tiles read V of others. */
+void ox_wino_cut(ox_wino_plan *p, int64_t most);
 void ox_wino_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                  void *scratch);
 /* V of blocks [block0, block1) of strip |s|; rows: scratch. */
 void ox_wino_strip_in(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t block0,
                       int64_t block1, float *v, float *rows);
+/* The products of window |w| at one point, for the images that it meets; t.v and t.m are those of the strip's first
+ * tile. If images are left, because |w| is not p->whole, t.add tells whether theirs are kept or become 0. */
+void ox_wino_mul_window(const ox_wino_plan *p, const ox_wino_strip *strip, int64_t w, ox_wino_mul t);
 /* The outputs of a strip and a pair of blocks from M. |filters|: as ox_wino_out has them, of the pair. */
 void ox_wino_strip_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t pair,
                        const float *m, const float *filters);
-/* Strip |s| and its first tile. */
-ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s, int64_t *out_begin);
+ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s);
 
 /* The form ox_bconv_form_|stem|, called |name_|, of one kind: the functions above with |kind|. */
 #define OX_WINO_FORM(stem, name_, kind)                                                                               \

@@ -128,7 +128,7 @@ OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
   clear_columns(k, rows, 0, begin);
   clear_columns(k, rows, end, columns);
   for (int64_t b = t->block0; b < t->block1; b++) {
-    const float *from = g->x + b * g->x_block + y * g->x_row + x * g->x_column;
+    const float *from = g->x + b * g->x_block + g->slice * g->x_slice + y * g->x_row + x * g->x_column;
     float *to = t->v + ((size_t)b * inputs + t->span.at) * OX_BLOCK;
     if (rows_n == 1 && begin == 0 && end == columns) { /* a line inside the image */
       rows_in(k, from, g->x_column, to, v_point, (size_t)t->span.count);
@@ -148,7 +148,7 @@ OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
 /* |ahead|: the weights that follow, perhaps not in cache; |step| floats of them are prefetched for each k. */
 OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const float *ahead, size_t step, int mr, int nv) {
   const float *u = t->u + col, *v = t->v + row * OX_BLOCK;
-  size_t v_block = t->strip->inputs * OX_BLOCK;
+  size_t v_block = t->inputs * OX_BLOCK;
   vf32 acc[WINO_MR][WINO_NV];
   float *m = t->m + row * t->width + col;
   if (t->add) {
@@ -175,7 +175,7 @@ OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const floa
 }
 
 OX_INLINE void mul_columns(const ox_wino_mul *t, size_t col, int nv) {
-  size_t tiles = t->strip->tiles, steps = OX_CEIL_DIV(tiles, WINO_MR), row = 0;
+  size_t tiles = t->tiles, steps = OX_CEIL_DIV(tiles, WINO_MR), row = 0;
   for (size_t s = 0; s < steps; s++) { /* of nearly equal size: 16 tiles by at most 14 are 8 8 */
     size_t rows = tiles / steps + (s < tiles % steps);
     bool fetches = t->ahead && col == 0 && s * OX_BLOCK < t->width; /* each of two steps prefetches one half */

@@ -36,7 +36,7 @@ OX_INLINE void add_tap(const ox_wino_image *g, ox_wino_kind kind, const float *f
 static void plain_sums(const ox_wino_out *t, ox_wino_kind kind, int64_t i, float *sums) {
   const ox_wino_image *g = t->image;
   const int m = ox_wino_m(kind);
-  const size_t row = ox_wino_is_line(kind) ? t->taps : 3; /* taps */
+  const size_t row = ox_wino_is_line(kind) ? t->taps : 3, window = ox_wino_is_line(kind) ? t->taps : 9; /* taps */
   const int64_t y0 = t->span.y * ox_wino_rows_stride(kind) - g->pad_h;
   const int64_t x0 = (t->span.x + i * m) * ox_wino_stride(kind) - g->pad_w;
   for (int k = 0; k < ox_wino_rows_m(kind) * m * OX_BLOCK; k++) sums[k] = 0;
@@ -45,8 +45,10 @@ static void plain_sums(const ox_wino_out *t, ox_wino_kind kind, int64_t i, float
     size_t c = k / t->taps, tap = k % t->taps;
     if (!t->filters && k % LENT == 0) borrow(t, k, OX_MIN(t->ic * t->taps - k, LENT), lent);
     const float *w = t->filters ? t->filters + k * t->width : lent + k % LENT * OX_BLOCK;
-    const float *from = g->x + (int64_t)(c / OX_BLOCK) * g->x_block + c % OX_BLOCK;
-    add_tap(g, kind, from, y0 + (int64_t)(tap / row), x0 + (int64_t)(tap % row), w, sums);
+    const int64_t slice = g->slice + (int64_t)(tap / window) * g->dilation;
+    if (slice < 0 || slice >= g->depth) continue;
+    const float *from = g->x + (int64_t)(c / OX_BLOCK) * g->x_block + slice * g->x_slice + c % OX_BLOCK;
+    add_tap(g, kind, from, y0 + (int64_t)(tap % window / row), x0 + (int64_t)(tap % row), w, sums);
   }
 }
 

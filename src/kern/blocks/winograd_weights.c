@@ -52,8 +52,8 @@ typedef struct unit {
 static void put_chunk(const unit *t, const float *filters, int64_t w, int64_t c, int64_t n) {
   enum { POINT = CHUNK * OX_WINO_PAIR };
   float rows[OX_WINO_MAX_POINTS * POINT], line[9 * OX_WINO_PAIR];
-  const int64_t window = ox_wino_window_taps(t->kind), first = w * ox_wino_m(t->kind);
-  const int64_t have = w + 1 < t->windows ? ox_wino_m(t->kind) : OX_MIN(t->taps - first, window);
+  const int64_t window = ox_wino_window_taps(t->kind), step = ox_wino_window_step(t->kind), first = w * step;
+  const int64_t have = w + 1 < t->windows ? step : OX_MIN(t->taps - first, window);
   const size_t bytes = (size_t)t->width * sizeof(float);
   memset(line, 0, sizeof line);
   for (int64_t k = 0; k < n; k++) {
