@@ -19,10 +19,10 @@ typedef struct attention_attrs {
       OX_ATTR_INT_IN(attention_attrs, right_window_size, -1, -1, OX_COUNT_MAX),                                 \
       OX_ATTR_FLOAT_HAS(attention_attrs, scale, 0), OX_ATTR_FLOAT(attention_attrs, softcap, 0)
 static const ox_attr_def attrs[] = {ATTRS};
-/* weights that are NaN count as zeros, as behind Where(IsNaN(w), 0, w) */
+/* nan_to_zero: weights that are NaN count as zeros, as behind Where(IsNaN(w), 0, w) */
 static const ox_attr_def own_attrs[] = {ATTRS, OX_ATTR_INT_IN(attention_attrs, nan_to_zero, 0, 0, 1)};
 
-enum { Q, K, V, MASK, PAST_K, PAST_V, NONPAD };
+enum { Q, K, V, MASK, PAST_K, PAST_V, NONPAD, WINDOW_MASK };
 enum { Y, PRESENT_K, PRESENT_V, QK };
 
 /* Sizes, -1 where not known. */
@@ -175,6 +175,18 @@ static ox_attn_mat layout(const sizes *s, const ox_tensor *t, int64_t heads, int
   return s->flat ? ox_attn_bsnh(t, heads, rows, width) : ox_attn_bnsh(t, heads, rows, width);
 }
 
+/* [windows, heads, rows, keys]: batch item b belongs to window b % windows. */
+static ox_status *fill_window_mask(const ox_kernel_ctx *c, const sizes *s, ox_attn_bias *out) {
+  const ox_tensor *t = c->in[WINDOW_MASK];
+  const int64_t windows = t->shape.rank == 4 ? t->shape.dim[0] : 0;
+  if (windows < 1 || s->batch % windows || t->shape.dim[3] != s->total)
+    return ox_fail(OX_SHAPE_MISMATCH, "Attention: the mask of windows does not fit a batch of %lld and %lld keys",
+                   (long long)s->batch, (long long)s->total);
+  OX_TRY(ox_attn_bias_of(t, "the mask of windows", windows, s->heads, s->q_len, s->total, out));
+  out->period = windows;
+  return NULL;
+}
+
 static ox_status *fill_attn(const ox_kernel_ctx *c, attention_prep *p) {
   const attention_attrs *at = c->attrs;
   const sizes *s = &p->s;
@@ -213,6 +225,7 @@ static ox_status *fill_attn(const ox_kernel_ctx *c, attention_prep *p) {
     /* Before version 24 a mask of one key broadcasts; from then on keys beyond the mask's width are masked out. */
     if (c->op_version < 24 && mask->n == 1) mask->key = 0, mask->n = s->total;
   }
+  if (ox_ctx_has(c, WINDOW_MASK)) OX_TRY(fill_window_mask(c, s, &a->bias[1]));
   uint32_t work = work_type(c) == OX_AS_DOUBLE ? OX_F64 : OX_F32;
   if (p->v.on) a->v.dtype = work;
   if (p->mask.on) a->bias[0].dtype = work;
@@ -308,6 +321,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   a.v.p = p->v.on ? ox_as_real_at(c, p->v.at) : whole_v(c, p);
   if (c->cache_rows)
     ox_attn_spread(&a.k, p->s.kv_heads, c->cache_rows), ox_attn_spread(&a.v, p->s.kv_heads, c->cache_rows);
+  if (ox_ctx_has(c, WINDOW_MASK)) a.bias[1].p = c->in[WINDOW_MASK]->data;
   if (ox_ctx_has(c, MASK)) a.bias[0].p = p->mask.on ? ox_as_real_at(c, p->mask.at) : c->in[MASK]->data;
   if (ox_ctx_has(c, NONPAD)) {
     a.kv_lens = (const int32_t *)((char *)c->shared + p->lens_at);
@@ -323,16 +337,17 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 static double flops(const ox_kernel_ctx *c) { return ox_attn_flops(&((const attention_prep *)c->prep)->a); }
 
-#define ATTENTION                                                                               \
-  .name = "Attention", .min_in = 3, .max_in = 7, .min_out = 1,                                  \
-  .max_out = 4, .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT,    OX_T_NUMBER | OX_BIT(OX_BOOL), \
-                          OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)},                              \
+#define ATTENTION                                                                  \
+  .name = "Attention", .min_in = 3, .min_out = 1, .max_out = 4,                    \
+  .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT,     OX_T_NUMBER | OX_BIT(OX_BOOL), \
+            OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64), OX_BIT(OX_F32)},               \
   .vars = "TTU.TU", .attrs_bytes = sizeof(attention_attrs), .infer = infer
 #define ATTENTION_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(ATTENTION, .since = 23, OX_ATTRS(attrs)), OX_KERNEL(ATTENTION_KERNEL)},
+    {OX_SCHEMA(ATTENTION, .since = 23, .max_in = 7, OX_ATTRS(attrs)), OX_KERNEL(ATTENTION_KERNEL)},
     /* made by the optimizer in models of any operator set */
-    {OX_SCHEMA(ATTENTION, .domain = "ai.onyx", .since = 1, OX_ATTRS(own_attrs)), OX_KERNEL(ATTENTION_KERNEL)},
+    {OX_SCHEMA(ATTENTION, .domain = "ai.onyx", .since = 1, .max_in = 8, OX_ATTRS(own_attrs)),
+     OX_KERNEL(ATTENTION_KERNEL)},
 };
 const ox_op_set ox_ops_attention_onnx = {ops, OX_COUNT(ops)};

@@ -333,7 +333,7 @@ static ox_status *bind(const ox_kernel_ctx *c, ox_attn *a) {
     a->sink = (const float *)((const char *)c->shared + p->sink_at);
   if (r->bias)
     a->bias[0] = (ox_attn_bias){
-        r->bias, c->in[ADD]->dtype, a->heads * a->q_len * r->rows, a->q_len * r->rows, r->rows, 1, r->rows};
+        r->bias, c->in[ADD]->dtype, a->heads * a->q_len * r->rows, a->q_len * r->rows, r->rows, 1, r->rows, 0};
   else if (ox_ctx_has(c, ADD))
     return ox_attn_bias_of(c->in[ADD], "attention_bias", a->batch, a->heads, a->q_len, a->kv_len, &a->bias[0]);
   return NULL;

@@ -35,7 +35,8 @@ typedef struct options {
   bool causal, window, lens, bias, keep, short_bias, cap, sink;
   uint32_t dtype;
   ox_attn_qk qk;
-  int shared; /* rows of the bias: 0 each its own, 1 one for all, 2 one that also forbids */
+  int shared;   /* rows of the bias: 0 each its own, 1 one for all, 2 one that also forbids */
+  bool windows; /* what is kept is numbers, in turn for every other batch item */
 } options;
 
 static uint32_t seed = 7;
@@ -84,7 +85,10 @@ static double naive_score(const ox_attn *a, int64_t b, int64_t h, int64_t s, int
   if (a->qk_mode == OX_ATTN_QK_CAPPED) *qk = x;
   for (int k = 0; k < 2; k++) {
     const ox_attn_bias *m = &a->bias[k];
-    if (m->p) bias += t >= m->n ? -INFINITY : get(m->dtype, m->p, b * m->batch + h * m->head + s * m->row + t * m->key);
+    if (m->p)
+      bias += t >= m->n ? -INFINITY
+                        : get(m->dtype, m->p,
+                              (m->period ? b % m->period : b) * m->batch + h * m->head + s * m->row + t * m->key);
   }
   x = bias == -INFINITY ? bias : x + bias;
   if (a->qk_mode == OX_ATTN_QK_BIASED) *qk = x == -INFINITY ? (double)a->qk_forbidden : x;
@@ -162,9 +166,11 @@ static void one(const ox_attn_variant *v, const shape *p, const options *o) {
   if (o->lens) a.kv_lens = lens, a.offsets = offsets;
   if (o->sink) a.sink = sink;
   int64_t n = o->short_bias ? p->kv_len / 3 : p->kv_len;
-  ox_attn_mat m0 = matrix(OX_BOOL, p->batch, 1, p->q_len, n), m1 = matrix(o->dtype, 1, p->heads, p->q_len, p->kv_len);
-  if (o->keep) a.bias[0] = (ox_attn_bias){m0.p, OX_BOOL, m0.batch, 0, m0.row, 1, n};
-  if (o->bias) a.bias[1] = (ox_attn_bias){m1.p, o->dtype, 0, m1.head, m1.row, 1, p->kv_len};
+  uint32_t kept = o->windows ? o->dtype : OX_BOOL;
+  ox_attn_mat m0 = matrix(kept, OX_MAX(p->batch, 2), 1, p->q_len, n),
+              m1 = matrix(o->dtype, 1, p->heads, p->q_len, p->kv_len);
+  if (o->keep) a.bias[0] = (ox_attn_bias){m0.p, kept, m0.batch, 0, m0.row, 1, n, o->windows ? 2 : 0};
+  if (o->bias) a.bias[1] = (ox_attn_bias){m1.p, o->dtype, 0, m1.head, m1.row, 1, p->kv_len, 0};
   if (o->shared) a.bias[1].head = a.bias[1].row = 0;
   for (int64_t t = 0; o->shared == 2 && p->q_len && t < p->kv_len; t += 3) put(o->dtype, m1.p, t, -INFINITY);
   a.qk = malloc((size_t)(p->batch * p->heads * p->q_len * p->kv_len) * item(o->dtype) + 64);
@@ -193,7 +199,8 @@ static void all_shapes(const ox_attn_variant *v, const uint32_t *dtypes, size_t 
                    bits >> 7 & 1,
                    dtypes[(bits ^ i) % n_dtypes],
                    (ox_attn_qk)((int)(bits % 6) - 1),
-                   (int)((bits >> 4 ^ bits ^ i) % 3)};
+                   (int)((bits >> 4 ^ bits ^ i) % 3),
+                   (bits >> 2 ^ bits >> 6) & 1};
       if (o.qk > OX_ATTN_QK_SOFTMAX) o.qk = OX_ATTN_QK_NONE;
       one(v, &shapes[i], &o);
     }
@@ -226,7 +233,7 @@ static void not_numbers(const ox_attn_variant *v, uint32_t dtype, int64_t rows, 
   a.q = matrix(dtype, 1, 1, rows, 1), a.k = matrix(dtype, 1, 1, KEYS, 1);
   a.v = matrix(dtype, 1, 1, KEYS, WIDTH), a.out = matrix(dtype, 1, 1, rows, WIDTH);
   ox_attn_mat bias = matrix(dtype, 1, 1, MOST, KEYS);
-  a.bias[0] = (ox_attn_bias){bias.p, dtype, 0, 0, KEYS, 1, KEYS};
+  a.bias[0] = (ox_attn_bias){bias.p, dtype, 0, 0, KEYS, 1, KEYS, 0};
   for (int64_t s = 0; s < rows; s += 2) put(dtype, bias.p, s * KEYS + s * 37 % KEYS, odd[s / 2 % 3]);
   char *scratch = malloc(ox_attn_scratch(&a, v) + 64);
   for (int64_t t = 0; t < ox_attn_tiles(&a, v); t++) v->run(&a, t, scratch);

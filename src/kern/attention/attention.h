@@ -25,6 +25,7 @@ typedef struct ox_attn_bias {
   const void *p;  /* NULL: none */
   uint32_t dtype; /* BOOL, or F32, F16, BF16; with F64 tensors F32, F64 */
   int64_t batch, head, row, key, n;
+  int64_t period; /* item b reads what belongs to b % period; 0: to b */
 } ox_attn_bias;
 
 typedef enum ox_attn_qk {

@@ -134,6 +134,40 @@ static const float *attn_early_bias(const ox_attn *a, const attn_tile *tile, con
   return m->bias;
 }
 
+/* Whether biases are floats side by side, for keys up to |hi|. */
+static bool attn_bias_is_plain(const ox_attn *a, int64_t hi) {
+  for (int k = 0; k < 2; k++) {
+    const ox_attn_bias *m = &a->bias[k];
+    if (m->p && (m->dtype != OX_F32 || m->key != 1 || m->n < hi)) return false;
+  }
+  return true;
+}
+
+/* Adds plain biases, a row for each lane, to the |j|-th vectors of a block of scores: squares of L rows by L keys are
+ * read in place and transposed. */
+OX_INLINE void attn_plain_bias_lanes(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int j,
+                                     int64_t t0, int64_t n, const attn_mem *m) {
+  const ox_attn_bias *first = &a->bias[a->bias[0].p ? 0 : 1], *second = a->bias[0].p ? &a->bias[1] : first;
+  const bool two = second != first && second->p;
+  const float *row[L], *more[L];
+  for (int i = 0; i < L; i++) {
+    row[i] = (const float *)first->p + attn_bias_at(first, tile->b, &w->row[j * L + i], t0);
+    if (two) more[i] = (const float *)second->p + attn_bias_at(second, tile->b, &w->row[j * L + i], t0);
+  }
+  for (int64_t k = 0; k < n; k += L) {
+    size_t live = vf32_lanes_at((size_t)k, (size_t)n);
+    vf32 x[L];
+    OX_UNROLL for (int i = 0; i < L; i++) x[i] = attn_load(OX_F32, row[i], k, live);
+    if (two) OX_UNROLL for (int i = 0; i < L; i++) x[i] = vf32_add(x[i], attn_load(OX_F32, more[i], k, live));
+    vf32_transpose(x);
+    float *at = m->s + (k * nv + j) * L;
+    if (live == L)
+      OX_UNROLL for (int c = 0; c < L; c++, at += nv * L) vf32_store(at, attn_biased(vf32_load(at), x[c]));
+    else
+      for (int c = 0; c < (int)live; c++, at += nv * L) vf32_store(at, attn_biased(vf32_load(at), x[c]));
+  }
+}
+
 /* Adds the bias to a block of scores. Where each row has its own, squares of L rows by L keys are transposed. */
 OX_INLINE void attn_bias_lanes(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int64_t t0,
                                int64_t n, const attn_mem *m) {
@@ -143,6 +177,10 @@ OX_INLINE void attn_bias_lanes(const int nv, const ox_attn *a, const attn_tile *
         float *at = m->s + (t * nv + j) * L;
         vf32_store(at, attn_biased(vf32_load(at), vf32_splat(m->bias[t])));
       }
+    return;
+  }
+  if (attn_bias_is_plain(a, t0 + n)) {
+    for (int j = 0; j < nv; j++) attn_plain_bias_lanes(nv, a, tile, w, j, t0, n, m);
     return;
   }
   float rows[L][OX_ATTN_KEYS];

@@ -54,7 +54,7 @@ OX_INLINE int64_t attn_at(const ox_attn_mat *m, int64_t b, int64_t h, int64_t ro
 }
 
 OX_INLINE int64_t attn_bias_at(const ox_attn_bias *m, int64_t b, const attn_row *r, int64_t t) {
-  return b * m->batch + r->h * m->head + r->s * m->row + t * m->key;
+  return (m->period ? b % m->period : b) * m->batch + r->h * m->head + r->s * m->row + t * m->key;
 }
 
 #endif

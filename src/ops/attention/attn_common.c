@@ -28,7 +28,7 @@ ox_status *ox_attn_bias_of(const ox_tensor *t, const char *name, int64_t batch, 
     return ox_fail(OX_SHAPE_MISMATCH, "%s %s does not broadcast to [%lld,%lld,%lld,%lld]", name,
                    ox_shape_text(&t->shape, text), (long long)batch, (long long)heads, (long long)rows,
                    (long long)keys);
-  *out = (ox_attn_bias){t->data, t->dtype, stride[0], stride[1], stride[2], 1, dim[3]};
+  *out = (ox_attn_bias){t->data, t->dtype, stride[0], stride[1], stride[2], 1, dim[3], 0};
   return NULL;
 }
 

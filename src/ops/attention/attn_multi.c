@@ -84,7 +84,7 @@ ox_status *attn_multi_plan(ox_kernel_ctx *c, attn_multi *m, uint32_t stage, size
   if (m->beam) m->a.k = bnsh(m, m->total, m->d), m->a.v = bnsh(m, m->total, m->dv);
   if (m->form)
     m->a.bias[0] =
-        (ox_attn_bias){NULL, OX_F32, mask_rows(m) * m->total, 0, mask_rows(m) > 1 ? m->total : 0, 1, m->total};
+        (ox_attn_bias){NULL, OX_F32, mask_rows(m) * m->total, 0, mask_rows(m) > 1 ? m->total : 0, 1, m->total, 0};
   if (m->add) OX_TRY(ox_attn_bias_of(m->add, "attention_bias", m->batch, m->heads, m->q_len, m->total, &m->a.bias[1]));
   if (m->add && m->a.bias[1].n != m->total)
     return ox_fail(OX_SHAPE_MISMATCH, "attention_bias has %lld keys, wanted %lld", (long long)m->a.bias[1].n,

@@ -92,6 +92,36 @@ static const rg_row rows[] = {
     {HEAD IO "<int64[4] s = {2, -1, 3, 4}, int64[3] t = {2, -1, 12}, float zero = {0}> { " Q K V
              "m = MatMul (q, k) e = Add (m, mask) w = Softmax (e) n = IsNaN (m) p = Where (n, zero, w) " OUT "}",
      "!attention", NULL, 1e-5},
+    /* windows that have a mask each; alone beside a bias; masks for batch items, with a dimension too many */
+    {HEAD
+     "(float[6, 3, 5, 4] q, float[6, 3, 5, 4] k, float[6, 3, 5, 4] v, float[1, 2, 1, 5, 5] w) => (float[6, 3, 5, 4] y) "
+     "<int64[5] s = {3, 2, 3, 5, 5}, int64[4] t = {6, 3, 5, 5}, float r = {0.5}> {"
+     "u = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, u) d = Mul (m, r) f = Reshape (d, s) "
+     "h = Add (w, f) i = Reshape (h, t) p = Softmax (i) y = MatMul (p, v) }",
+     "attention", "Reshape Attention", 1e-5},
+    {HEAD
+     "(float[6, 3, 5, 4] q, float[6, 3, 5, 4] k, float[6, 3, 5, 4] v, float[3, 3, 5, 5] w) => (float[6, 3, 5, 4] y) "
+     "<int64[5] s = {-1, 3, 3, 5, 5}, int64[4] t = {-1, 3, 5, 5}, float r = {0.5}> {"
+     "u = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, u) d = Mul (m, r) f = Reshape (d, s) "
+     "h = Add (w, f) i = Reshape (h, t) p = Softmax (i) y = MatMul (p, v) }",
+     "attention", "Attention", 1e-5},
+    {HEAD "(float[6, 3, 5, 4] q, float[6, 3, 5, 4] k, float[6, 3, 5, 4] v, float[3, 5, 5] b, float[2, 1, 5, 5] w) => "
+          "(float[6, 3, 5, 4] y) <int64[5] s = {3, 2, 3, 5, 5}, int64[4] t = {6, 3, 5, 5}> {"
+          "u = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, u) e = Add (m, b) f = Reshape (e, s) "
+          "h = Add (f, w) i = Reshape (h, t) p = Softmax (i) y = MatMul (p, v) }",
+     "attention", "Attention", 1e-5},
+    {HEAD
+     "(float[6, 3, 5, 4] q, float[6, 3, 5, 4] k, float[6, 3, 5, 4] v, float[3, 1, 1, 5, 5] w) => (float[6, 3, 5, 4] y) "
+     "<int64[5] s = {3, 2, 3, 5, 5}, int64[4] t = {6, 3, 5, 5}, float r = {0.5}> {"
+     "u = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, u) d = Mul (m, r) f = Reshape (d, s) "
+     "h = Add (w, f) i = Reshape (h, t) p = Softmax (i) y = MatMul (p, v) }",
+     "!attention", NULL, 1e-5},
+    {HEAD
+     "(float[6, 2, 5, 4] q, float[6, 2, 5, 4] k, float[6, 2, 5, 4] v, float[1, 2, 5, 5] w) => (float[6, 2, 5, 4] y) "
+     "<int64[5] s = {3, 2, 2, 5, 5}, int64[4] t = {6, 2, 5, 5}, float r = {0.5}> {"
+     "u = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, u) d = Mul (m, r) f = Reshape (d, s) "
+     "h = Add (w, f) i = Reshape (h, t) p = Softmax (i) y = MatMul (p, v) }",
+     "!attention", NULL, 1e-5},
     /* pixels last; a batch that is repeated; weights that are not turned, or that others read */
     {HEAD "(float[2, 3, 4, 5] a, float[2, 3, 4, 7] k, float[2, 3, 6, 7] v, float[3, 5, 7] b) => (float[2, 3, 6, 5] y) "
           "<float r = {0.5}> {"

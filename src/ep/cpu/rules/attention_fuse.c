@@ -21,6 +21,7 @@ typedef struct operand {
 typedef struct found {
   operand q, k, v;
   ox_id mask;
+  ox_id window_mask; /* OX_NONE, or [windows, heads or 1, rows, keys], dimensions of 1 in front */
   double scale;
   ox_id softmax;
   ox_id weights; /* the node that makes the product's first input: the Softmax, or the Where behind it */
@@ -134,8 +135,34 @@ static int mask_ok(const ox_rewrite *g, ox_id mask, ox_id scores) {
   return last == want ? last != -1 : last < -1 || (last > 1 && want < 0);
 }
 
+/* |split|: the |scores|, [batch * windows, heads, rows, keys], with batch and windows as two dimensions. */
+static int window_mask_ok(const ox_rewrite *g, ox_id mask, ox_id split, ox_id scores) {
+  const ox_shape *m = ox_shape_at(g, mask), *x = ox_shape_at(g, split), *s = ox_shape_at(g, scores);
+  if (x->rank != 5 || s->rank != 4 || m->rank < 4 || m->rank > 5 || ox_dtype_of(g, mask) != OX_F32) return 0;
+  if (m->rank == 5 && m->dim[0] != 1) return 0;
+  const int64_t *own = m->dim + m->rank - 4; /* windows, heads, rows, keys */
+  for (int i = 1; i < 4; i++)
+    if (!equal_dims(x, i + 1, s, i) || (own[i] != s->dim[i] && (i != 1 || own[i] != 1)) || own[i] < 1) return 0;
+  return own[0] > 0 && own[0] == x->dim[1];
+}
+
+/* Shifted windows (Swin) have a mask each: scores = Reshape(Reshape(scores) + mask). */
+static ox_id without_window_mask(const ox_rewrite *g, ox_id v, found *f) {
+  ox_id merge = ox_up1(g, v, "Reshape"), add = merge == OX_NONE ? OX_NONE : ox_up1(g, ox_in(g, merge, 0), "Add");
+  f->window_mask = OX_NONE;
+  for (uint32_t i = 0; i < 2 && add != OX_NONE; i++) {
+    ox_id split = ox_up1(g, ox_in(g, add, i), "Reshape"), mask = ox_in(g, add, 1 - i);
+    if (split == OX_NONE || !ox_same_shape(ox_shape_at(g, ox_in(g, split, 0)), ox_shape_at(g, v))) continue;
+    if (!window_mask_ok(g, mask, ox_in(g, add, i), v)) continue;
+    f->window_mask = mask;
+    return ox_in(g, split, 0);
+  }
+  return v;
+}
+
 /* From the Softmax's input |v| back to Q, and to the product Q K^T, or OX_NONE. */
 static ox_id find_scores(const ox_rewrite *g, ox_id v, found *f) {
+  v = without_window_mask(g, v, f);
   ox_id add = ox_up1(g, v, "Add"), product = OX_NONE;
   f->mask = OX_NONE, f->scale = 1;
   for (uint32_t i = 0; i < 2 && product == OX_NONE; i++) {
@@ -221,14 +248,33 @@ static ox_status *set_numbers(const ox_rewrite *g, ox_id node, const found *f) {
   return ox_set_float(g, node, "scale", (float)f->scale);
 }
 
+enum { MASK = 3, PAST_K, PAST_V, WINDOW_MASK = 7, INPUTS };
+
+/* The inputs behind V; returns how many there are in all. */
+static ox_status *fill_masks(const ox_rewrite *g, const found *f, ox_id in[INPUTS], uint32_t *out_n) {
+  for (int i = MASK; i < INPUTS; i++) in[i] = OX_NONE;
+  in[MASK] = f->mask;
+  *out_n = f->mask != OX_NONE ? MASK + 1 : MASK;
+  if (f->window_mask == OX_NONE) return NULL;
+  const ox_shape *m = ox_shape_at(g, f->window_mask);
+  in[WINDOW_MASK] = f->window_mask, *out_n = INPUTS;
+  if (m->rank == 4) return NULL;
+  ox_id shape, node;
+  OX_TRY(ox_i64_const(g, m->dim + 1, 4, &shape));
+  return ox_emit(g, NULL, "Reshape", (ox_id[]){f->window_mask, shape}, 2, &node, &in[WINDOW_MASK]);
+}
+
 /* Heads stay together: the product's place is taken by Attention on 3-D tensors, the Transpose's by a Reshape. */
 static ox_status *apply_flat(const ox_rewrite *g, ox_id root, const found *f) {
-  ox_id in[6] = {OX_NONE, OX_NONE, OX_NONE, f->mask, f->k.past, f->v.past}, out, node, shape;
+  ox_id in[INPUTS], out, node, shape;
+  uint32_t n_in;
   int64_t heads = dim4(g, f->q.bshd, 2), split[4] = {0, 0, heads, dim4(g, f->v.bshd, 3)};
   OX_TRY(unsplit(g, f->q.bshd, &in[0]));
   OX_TRY(unsplit(g, f->k.bshd, &in[1]));
   OX_TRY(unsplit(g, f->v.bshd, &in[2]));
-  uint32_t n_in = f->k.past != OX_NONE ? 6 : f->mask != OX_NONE ? 4 : 3;
+  OX_TRY(fill_masks(g, f, in, &n_in));
+  in[PAST_K] = f->k.past, in[PAST_V] = f->v.past;
+  if (f->k.past != OX_NONE && n_in <= PAST_V) n_in = PAST_V + 1;
   OX_TRY(g->api->add_value(g, NULL, NULL, &out));
   OX_TRY(g->api->add_node(g, onyx, "Attention", ox_name_of(g, root), in, n_in, &out, 1, &node));
   OX_TRY(ox_set_int(g, node, "q_num_heads", heads));
@@ -271,9 +317,11 @@ static ox_status *split_key(const ox_rewrite *g, const operand *k, ox_id *out) {
 }
 
 static ox_status *apply_split(const ox_rewrite *g, ox_id root, const found *f) {
-  ox_id in[4] = {f->q.bhsd, OX_NONE, f->v.bhsd, f->mask};
+  ox_id in[INPUTS] = {f->q.bhsd, OX_NONE, f->v.bhsd};
+  uint32_t n_in;
   OX_TRY(split_key(g, &f->k, &in[1]));
-  OX_TRY(ox_remake(g, root, onyx, "Attention", in, f->mask == OX_NONE ? 3 : 4));
+  OX_TRY(fill_masks(g, f, in, &n_in));
+  OX_TRY(ox_remake(g, root, onyx, "Attention", in, n_in));
   return set_numbers(g, root, f);
 }
 
@@ -290,7 +338,7 @@ static int find_turned(const ox_rewrite *g, ox_id root, found *f) {
   ox_id turn = ox_up1(g, ox_in(g, root, 1), "Transpose");
   if (!has_perm(g, turn, 0, 1, 3, 2) || !find_softmax(g, root, ox_in(g, turn, 0), f)) return 0;
   ox_id scores = find_scores(g, ox_in(g, f->softmax, 0), f);
-  if (scores == OX_NONE) return 0;
+  if (scores == OX_NONE || f->window_mask != OX_NONE) return 0;
   f->k.bhsd = unscale(g, ox_in(g, scores, 1), &f->scale), f->v.bhsd = ox_in(g, root, 0);
   const ox_shape *q = ox_shape_at(g, f->q.bhsd), *k = ox_shape_at(g, f->k.bhsd), *v = ox_shape_at(g, f->v.bhsd);
   if (q->rank != 4 || k->rank != 4 || v->rank != 4 || q->dim[3] < 1 || v->dim[2] < 1) return 0;
