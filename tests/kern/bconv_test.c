@@ -220,6 +220,7 @@ static void test_extremes(void **state) {
   static const bconv_shape square[] = {
       {"extremes", 0, 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
       {"volume", 0, 1, 1, 40, 35, {3, 5, 5}, {3, 3, 3}, ONES, ONES, ONES},
+      {"lines", 0, 1, 1, 40, 35, {1, 9, 9}, {1, 5, 5}, ONES, ONES, {0, 2, 2}},
       {"in groups", 0, 1, 10, 4, 4, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
       {"groups apart", 0, 1, 2, 20, 18, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
       {"depthwise", 0, 1, 40, 1, 1, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},

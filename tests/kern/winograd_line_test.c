@@ -157,6 +157,50 @@ static void test_strips_do_not_show(void **state) {
     }
 }
 
+/* ---- windows of several lines ---- */
+
+/* The errors are those of one, a volume's bits do not tell its neighbours, and what is infinite stays in its window. */
+static void test_windows_of_several_lines(void **state) {
+  (void)state;
+  static const struct {
+    int64_t lines, dilation, stride, pad;
+    int axis; /* of the lines' taps */
+  } rows[] = {{5, 1, 1, 2, 2}, {2, 1, 1, 0, 2}, {7, 1, 1, 9, 2}, {3, 2, 1, 2, 2}, {4, 1, 3, 1, 1}};
+  seed = 8;
+  for (size_t r = 0; r < OX_COUNT(rows); r++)
+    for (size_t f = 0; f < 3; f++) {
+      blocks_problem p[2];
+      for (int n = 0; n < 2; n++) {
+        int64_t in[] = {1, 1, 1}, kernel[] = {1, 1, 1}, apart[] = {1, 1, 1}, pads[] = {0, 0, 0};
+        const int deep = rows[r].axis - 1;
+        in[deep] = 11, kernel[deep] = rows[r].lines, apart[deep] = rows[r].dilation, pads[deep] = rows[r].pad;
+        in[deep + 1] = 17, kernel[deep + 1] = forms[f].most, pads[deep + 1] = 2;
+        if (deep == 0) in[2] = 3;
+        blocks_problem_init(&p[n], n + 1, 32, 48, in, kernel, apart, pads);
+        ox_conv_geom *g = &p[n].t.g;
+        g->stride[deep] = rows[r].stride, g->out[deep] = (g->out[deep] - 1) / rows[r].stride + 1;
+        p[n].n_y = (size_t)((n + 1) * g->oc * g->out[0] * g->out[1] * g->out[2]);
+      }
+      for (int spoiled = 0; spoiled < 2; spoiled++) {
+        fill(&p[1]);
+        if (spoiled) p[1].x[p[1].n_x / 2 + 5 * 17 * OX_BLOCK] = INFINITY;
+        memcpy(p[0].w, p[1].w, p[0].n_w * sizeof(float));
+        memcpy(p[0].x, p[1].x + p[0].n_x, p[0].n_x * sizeof(float));
+        if (!spoiled) check_error(&p[1], f, "several lines", 2e-6);
+        for (size_t l = 0; level_next(&l); l++) {
+          p[0].t.isa = p[1].t.isa = test_levels[l].have;
+          blocks_run_form(&p[0], forms[f].name), blocks_run_form(&p[1], forms[f].name);
+          assert_memory_equal(p[0].y, p[1].y + p[0].n_y, p[0].n_y * sizeof(float));
+          for (size_t i = 0; i < p[0].n_y && spoiled; i++) {
+            double size, want = blocks_sum_at(&p[0], i, &size);
+            if (isfinite(want) != isfinite(p[0].y[i])) fail_msg("%s, row %zu: [%zu]", forms[f].name, r, i);
+          }
+        }
+      }
+      for (int n = 0; n < 2; n++) blocks_problem_deinit(&p[n]);
+    }
+}
+
 /* ---- the choice ---- */
 
 static void test_where_it_is_chosen(void **state) {
@@ -213,6 +257,7 @@ int main(void) {
       cmocka_unit_test(test_errors_stay_near_those_of_plain_sums),
       cmocka_unit_test(test_a_spoiled_tile_is_summed_plainly),
       cmocka_unit_test(test_strips_do_not_show),
+      cmocka_unit_test(test_windows_of_several_lines),
       cmocka_unit_test(test_where_it_is_chosen),
       cmocka_unit_test(test_what_is_left_to_others),
   };

@@ -18,7 +18,8 @@
  * eleven for five instead of fifteen.
  *
  * A window of more than one tap along the depth of a volume is a sum of 3x3 windows, one for each, which read images
- * that follow each other: V of an image serves as many outputs as there are such windows.
+ * that follow each other: V of an image serves as many outputs as there are such windows. So is one of several lines
+ * (5x5, 7x7) a sum of lines; its images are rows.
  *
  * A window with dilation d along an axis reads every d-th position: the image is treated as d interleaved images, each
  * with its own outputs and a window without dilation. */
@@ -142,7 +143,7 @@ typedef struct ox_wino_out {
                          * NULL: read through |lender|, from filter |first_filter| on */
   const ox_conv_args *lender;
   int64_t first_filter;
-  size_t ic, taps; /* taps: of a filter, 9 or those of the line */
+  size_t ic, taps, window; /* taps: of a filter; of a window that reads one image */
   const ox_act *act;
   float lo, hi;       /* clamp */
   const float *slope; /* of the block's channels, or NULL */
@@ -193,16 +194,23 @@ bool ox_wino_view_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_view *out);
 
 /* The functions of a form (bconv.h). */
 size_t ox_wino_weight_floats(const ox_bconv_task *t, ox_wino_kind k);
-/* Short windows that a filter of |taps| is a sum of, and the taps from one to the next. */
-static inline int64_t ox_wino_windows(ox_wino_kind k, int64_t taps) {
-  if (!ox_wino_is_line(k)) return taps / 9;
-  return k == OX_WINO_LONG_LINE ? OX_MAX(OX_CEIL_DIV(taps - 1, ox_wino_m(k)), 1) : 1;
+/* The axis that lines run along: the last one with several taps. */
+static inline int ox_wino_line_axis(const ox_conv_geom *g) {
+  int axis = OX_CONV_AXES - 1;
+  while (axis > 0 && g->n_taps[axis] == 1) axis--;
+  return axis;
 }
-static inline int64_t ox_wino_window_step(ox_wino_kind k) { return ox_wino_is_line(k) ? ox_wino_m(k) : 9; }
+/* The taps from one short window to the next, and the windows that a filter is a sum of. */
+static inline int64_t ox_wino_window_step(const ox_conv_geom *g, ox_wino_kind k) {
+  return !ox_wino_is_line(k) ? 9 : k == OX_WINO_LONG_LINE ? ox_wino_m(k) : g->n_taps[ox_wino_line_axis(g)];
+}
+static inline int64_t ox_wino_windows(const ox_conv_geom *g, ox_wino_kind k) {
+  int64_t taps = ox_conv_taps(g) - (k == OX_WINO_LONG_LINE), step = ox_wino_window_step(g, k);
+  return step > 0 ? OX_MAX(OX_CEIL_DIV(taps, step), 1) : 1;
+}
 /* Floats of U, which the untransformed filters follow. */
 static inline int64_t ox_wino_u_floats(const ox_bconv_task *t, ox_wino_kind k) {
-  return t->g.groups * t->g.ic * OX_ROUND_UP(t->g.oc, OX_BLOCK) * ox_wino_windows(k, ox_conv_taps(&t->g)) *
-         ox_wino_tile_weights(k);
+  return t->g.groups * t->g.ic * OX_ROUND_UP(t->g.oc, OX_BLOCK) * ox_wino_windows(&t->g, k) * ox_wino_tile_weights(k);
 }
 int64_t ox_wino_weight_units(const ox_bconv_task *t);
 int64_t ox_wino_unit_filter(const ox_bconv_task *t, int64_t u);

@@ -36,7 +36,7 @@ OX_INLINE void add_tap(const ox_wino_image *g, ox_wino_kind kind, const float *f
 static void plain_sums(const ox_wino_out *t, ox_wino_kind kind, int64_t i, float *sums) {
   const ox_wino_image *g = t->image;
   const int m = ox_wino_m(kind);
-  const size_t row = ox_wino_is_line(kind) ? t->taps : 3, window = ox_wino_is_line(kind) ? t->taps : 9; /* taps */
+  const size_t window = t->window, row = ox_wino_is_line(kind) ? window : 3; /* taps */
   const int64_t y0 = t->span.y * ox_wino_rows_stride(kind) - g->pad_h;
   const int64_t x0 = (t->span.x + i * m) * ox_wino_stride(kind) - g->pad_w;
   for (int k = 0; k < ox_wino_rows_m(kind) * m * OX_BLOCK; k++) sums[k] = 0;

@@ -27,6 +27,11 @@ static ox_wino_axis axis_of(const ox_conv_geom *g, int axis, int64_t x_step, int
   return (ox_wino_axis){g->in[axis], g->out[axis], g->tap[axis][0], dilation_of(g, axis), x_step, y_step};
 }
 
+static bool deep_ok(const ox_wino_view *v) {
+  if (!v->deep) return true;
+  return v->taps <= OX_WINO_MAX_TAPS && v->depth.dilation > 0 && v->depth.dilation < OX_MAX(v->depth.in, 2);
+}
+
 static bool square_view(const ox_conv_geom *g, ox_wino_kind k, ox_wino_view *out) {
   int64_t row_x, row_y;
   if (g->n_taps[0] > OX_WINO_MAX_TAPS / 9) return false;
@@ -39,32 +44,37 @@ static bool square_view(const ox_conv_geom *g, ox_wino_kind k, ox_wino_view *out
                         .taps = 9 * g->n_taps[0],
                         .windows = g->n_taps[0],
                         .deep = !untouched(g, 0)};
-  return out->depth.dilation > 0 && (out->windows == 1 || out->depth.dilation < OX_MAX(out->depth.in, 2));
+  return deep_ok(out);
 }
 
-/* The axes outside of the line are images, those within it rows. */
+/* The axes outside of the line are images, those within it rows. Windows of several lines: the axis next to the line
+ * has taps, too. */
 static bool line_view(const ox_conv_geom *g, ox_wino_kind k, ox_wino_view *out) {
   static const int64_t least[OX_WINO_KINDS] = {[OX_WINO_LINE3] = 2,
                                                [OX_WINO_LINE5] = 4,
                                                [OX_WINO_LINE7] = 6,
                                                [OX_WINO_LONG_LINE] = 6,
                                                [OX_WINO_LINE3_STRIDE2] = 3};
-  int axis = 0;
-  while (axis < OX_CONV_AXES - 1 && untouched(g, axis)) axis++;
+  const int axis = ox_wino_line_axis(g);
+  const bool deep = axis > 0 && !untouched(g, axis - 1);
   const int64_t taps = g->n_taps[axis], most = k == OX_WINO_LONG_LINE ? OX_WINO_MAX_TAPS : ox_wino_taps(k);
   if (taps < least[k] || taps > most || g->stride[axis] != ox_wino_stride(k)) return false;
   int64_t images = 1, rows = 1, step;
   for (int a = 0; a < OX_CONV_AXES; a++) {
     int64_t *n = a < axis ? &images : &rows;
-    if (a != axis && (!untouched(g, a) || !ox_mul_i64_ok(*n, g->in[a], n))) return false;
+    if (a == axis || (deep && a == axis - 1)) continue;
+    if (!untouched(g, a) || !ox_mul_i64_ok(*n, g->in[a], n)) return false;
   }
   if (!ox_mul_i64_ok(rows, OX_BLOCK, &step)) return false;
+  if (deep && (k == OX_WINO_LONG_LINE || k == OX_WINO_LINE3_STRIDE2 || images > 1)) return false;
   *out = (ox_wino_view){{{rows, rows, 0, 1, OX_BLOCK, OX_BLOCK}, axis_of(g, axis, step, step)},
                         .depth = {images, images, 0, 1, 0, 0},
                         .depth_stride = 1,
-                        .taps = taps,
-                        .windows = ox_wino_windows(k, taps)};
-  return true;
+                        .taps = ox_conv_taps(g),
+                        .windows = ox_wino_windows(g, k),
+                        .deep = deep};
+  if (deep) out->depth = axis_of(g, axis - 1, 0, 0), out->depth_stride = g->stride[axis - 1];
+  return deep_ok(out);
 }
 
 bool ox_wino_view_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_view *out) {
@@ -130,7 +140,7 @@ bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out) 
   double tiles = lines * (double)across, more = lines * (double)(view.windows - 1);
   for (int64_t w = 0; w < view.windows && view.deep; w++) met += (double)images_met(&view, w);
   if (view.deep) { /* images at the ends of slabs are transformed for both */
-    int64_t slabs = slabs_of(&view, in_h * in_w * down * across, MOST_TILES);
+    int64_t slabs = slabs_of(&view, in_h * in_w * down * across, ox_wino_is_line(k) ? MOST_OF_LINES : MOST_TILES);
     more = (double)g->batch * of_image * (double)across * (double)(slabs * (view.windows - 1));
   }
   *out = (ox_wino_work){.weights = groups * (double)g->ic * (double)view.windows * oc * OX_BLOCK, .tiles = tiles};

@@ -81,6 +81,7 @@ void ox_wino_strip_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t gro
   ox_wino_image image;
   ox_wino_out out = {
       .image = &image, .strip = &strip, .m = m, .width = width, .ic = (size_t)g->ic, .taps = (size_t)p->view.taps};
+  out.window = out.taps / (size_t)(p->view.deep ? p->view.windows : 1);
   out.lender = a, out.act = act;
   out.post = ox_bconv_clamp(act, &out.lo, &out.hi);
   for (size_t done = 0; done < strip.tiles; done += (size_t)out.span.count) {

@@ -14,7 +14,7 @@
 size_t ox_wino_weight_floats(const ox_bconv_task *t, ox_wino_kind k) {
   int64_t taps = ox_conv_taps(&t->g), n = 1;
   int64_t all[] = {t->g.groups, t->g.ic, OX_ROUND_UP(t->g.oc, OX_BLOCK),
-                   ox_wino_tile_weights(k) * ox_wino_windows(k, taps) + (t->reads_w ? 0 : taps)};
+                   ox_wino_tile_weights(k) * ox_wino_windows(&t->g, k) + (t->reads_w ? 0 : taps)};
   for (size_t i = 0; i < OX_COUNT(all); i++)
     if (!ox_mul_i64_ok(n, all[i], &n)) return 0;
   return (size_t)n;
@@ -41,8 +41,8 @@ enum { CHUNK = 8 /* input channels, if windows have up to 9 taps */, OWN_TAPS = 
 typedef struct unit {
   const ox_wino_steps *steps;
   ox_wino_kind kind;
-  int64_t ic, taps, windows, width;
-  float *u; /* [point][window][ic][width] */
+  int64_t ic, taps, step, windows, width; /* step: taps from window to window */
+  float *u;                               /* [point][window][ic][width] */
 } unit;
 
 /* U of short window |w| for channels [c, c + n), whose |filters| are [n][taps][width]. The points of U may lie a
@@ -52,8 +52,8 @@ typedef struct unit {
 static void put_chunk(const unit *t, const float *filters, int64_t w, int64_t c, int64_t n) {
   enum { POINT = CHUNK * OX_WINO_PAIR };
   float rows[OX_WINO_MAX_POINTS * POINT], line[9 * OX_WINO_PAIR];
-  const int64_t window = ox_wino_window_taps(t->kind), step = ox_wino_window_step(t->kind), first = w * step;
-  const int64_t have = w + 1 < t->windows ? step : OX_MIN(t->taps - first, window);
+  const int64_t window = ox_wino_window_taps(t->kind), first = w * t->step;
+  const int64_t have = w + 1 < t->windows ? t->step : OX_MIN(t->taps - first, window);
   const size_t bytes = (size_t)t->width * sizeof(float);
   memset(line, 0, sizeof line);
   for (int64_t k = 0; k < n; k++) {
@@ -68,13 +68,19 @@ static void put_chunk(const unit *t, const float *filters, int64_t w, int64_t c,
 void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind kind, float *dst, const float *w, int64_t u0, int64_t u1,
                   const ox_stop *stop) {
   const ox_blocks_variant *v = ox_blocks_select(t->isa);
-  const int64_t ic = t->g.ic, oc = t->g.oc, taps = ox_conv_taps(&t->g), windows = ox_wino_windows(kind, taps);
+  const int64_t ic = t->g.ic, oc = t->g.oc, taps = ox_conv_taps(&t->g), windows = ox_wino_windows(&t->g, kind);
   const int64_t pairs = OX_CEIL_DIV(oc, OX_WINO_PAIR), chunk = OX_MAX(OX_MIN(OWN_TAPS / taps, CHUNK), 1);
   for (int64_t i = u0; i < u1; i++) {
     int64_t oc0 = i % pairs * OX_WINO_PAIR, n = OX_MIN(oc - oc0, OX_WINO_PAIR), width = OX_ROUND_UP(n, OX_BLOCK);
     int64_t at = (i / pairs * OX_ROUND_UP(oc, OX_BLOCK) + oc0) * ic;
-    unit to = {&ox_wino_select(t->isa)->steps[kind],           kind, ic, taps, windows, width,
-               dst + at * windows * ox_wino_tile_weights(kind)};
+    unit to = {.steps = &ox_wino_select(t->isa)->steps[kind],
+               .kind = kind,
+               .ic = ic,
+               .taps = taps,
+               .step = ox_wino_window_step(&t->g, kind),
+               .windows = windows,
+               .width = width,
+               .u = dst + at * windows * ox_wino_tile_weights(kind)};
     float *kept = t->reads_w ? NULL : dst + ox_wino_u_floats(t, kind) + at * taps;
     const ox_f32u *from = (const ox_f32u *)w + (ox_wino_unit_filter(t, i) - ox_wino_unit_filter(t, u0)) * ic * taps;
     for (int64_t c = 0; c < ic; c += chunk) {
