@@ -5,26 +5,10 @@
 #include <string.h>
 
 #include "kern/move/sub_byte.h"
-#include "ops/move/deferred.h"
+#include "ops/move/scatter_base.h"
 #include "ops/move/scatter_reduce.h"
 
 static ox_index index_of(const ox_tensor *t) { return (ox_index){t->data, t->dtype == OX_I64}; }
-
-/* Books the copy as stage 0, |tiles| as stage 1. */
-static ox_status *plan_two(ox_kernel_ctx *c, int64_t tiles) {
-  size_t bytes = 0;
-  (void)ox_dtype_bytes(c->in[0]->dtype, ox_shape_count(&c->in[0]->shape), &bytes);
-  c->n_stages = 2, c->n_tiles[0] = ox_move_tiles((int64_t)bytes, (int64_t)bytes), c->n_tiles[1] = tiles;
-  return NULL;
-}
-
-static ox_status *copy_data(const ox_kernel_ctx *c, ox_range tiles) {
-  int64_t bytes = (int64_t)c->out[0]->bytes;
-  if (c->in[0]->data == c->out[0]->data || !bytes) return NULL;
-  ox_range u = ox_units_of(tiles, ox_move_tiles(bytes, bytes), bytes);
-  memcpy((char *)c->out[0]->data + u.begin, (const char *)c->in[0]->data + u.begin, (size_t)(u.end - u.begin));
-  return NULL;
-}
 
 /* ---- ScatterElements ---- */
 
@@ -77,13 +61,14 @@ static ox_status *scatter_prepare(ox_kernel_ctx *c) {
   p->n_tiles = ox_move_tiles(p->e.a * p->e.k * p->e.b * (p->e.elem + 8), p->e.units);
   if (p->combine && c->in[0]->dtype == OX_STRING) p->n_tiles = OX_MIN(p->n_tiles, 1);
   c->prep = p;
-  return plan_two(c, p->n_tiles);
+  ox_scatter_book(c, p->n_tiles);
+  return NULL;
 }
 
 static ox_status *scatter_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
   const elements_plan *p = c->prep;
-  if (stage == 0) return copy_data(c, tiles);
+  if (stage == 0) return ox_scatter_copy(c, tiles), NULL;
   ox_index x = index_of(c->in[1]);
   ox_range u = ox_units_of(tiles, p->n_tiles, p->e.units);
   ox_scatter_strings strings = {c, false};
@@ -143,13 +128,14 @@ static ox_status *nd_prepare(ox_kernel_ctx *c) {
   p->pieces = ox_move_tiles(p->rows * p->inner * p->elem, p->inner * p->elem / 1024);
   if (p->combine && c->in[0]->dtype == OX_STRING) p->pieces = OX_MIN(p->pieces, 1);
   c->prep = p;
-  return plan_two(c, p->pieces);
+  ox_scatter_book(c, p->pieces);
+  return NULL;
 }
 
 static ox_status *nd_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
   const nd_plan *p = c->prep;
-  if (stage == 0) return copy_data(c, tiles);
+  if (stage == 0) return ox_scatter_copy(c, tiles), NULL;
   ox_index x = index_of(c->in[1]);
   ox_range u = ox_units_of(tiles, p->pieces, p->inner);
   ox_scatter_strings strings = {c, false};
@@ -207,8 +193,9 @@ static ox_status *cache_infer(ox_infer_ctx *c) {
 }
 
 static ox_status *cache_prepare(ox_kernel_ctx *c) {
-  return plan_two(c, ox_move_tiles(ox_shape_count(&c->in[1]->shape) * (ox_dtype_bits(c->in[0]->dtype) / 8),
+  ox_scatter_book(c, ox_move_tiles(ox_shape_count(&c->in[1]->shape) * (ox_dtype_bits(c->in[0]->dtype) / 8),
                                    c->in[1]->shape.dim[0]));
+  return NULL;
 }
 
 /* Adjacent elements share bytes, so one tile does everything. */
@@ -220,7 +207,7 @@ static void copy_packed(unsigned bits, void *out, int64_t to, const void *in, in
 static ox_status *cache_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
   const cache_attrs *a = c->attrs;
-  if (stage == 0) return copy_data(c, tiles);
+  if (stage == 0) return ox_scatter_copy(c, tiles), NULL;
   const ox_shape *past = &c->in[0]->shape, *up = &c->in[1]->shape;
   int64_t outer, seq, inner, elem = ox_dtype_bits(c->in[0]->dtype) / 8, batch = up->dim[0];
   int axis;

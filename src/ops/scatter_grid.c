@@ -9,7 +9,7 @@
 
 #include "graph/op_def.h"
 #include "kern/move/gather_scatter.h"
-#include "ops/move/deferred.h"
+#include "ops/move/scatter_base.h"
 #include "ops/shared/tiles.h"
 
 enum { DATA, UPDATES, LISTS };
@@ -25,6 +25,8 @@ static ox_status *check_shapes(const ox_shape *data, const ox_shape *up, int k) 
 }
 
 static ox_status *infer(ox_infer_ctx *c) {
+  for (uint32_t i = LISTS; i < c->n_in; i++)
+    if (!c->in[i]) return ox_fail(OX_INVALID_MODEL, "ScatterGrid: input %u is missing", i);
   OX_TRY(ox_infer_same_as_input(c));
   if (!ox_infer_has(c, DATA) || !ox_infer_has(c, UPDATES)) return NULL;
   return check_shapes(&c->in[DATA]->shape, &c->in[UPDATES]->shape, (int)c->n_in - LISTS);
@@ -53,17 +55,9 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     p->dim[i] = data->dim[i], p->stride[i] = ox_shape_span(data, i + 1, data->rank);
     if (i + 1 < p->k && p->n[i] > p->n[p->owner]) p->owner = i; /* the last axis holds runs of elements */
   }
-  int64_t bytes = ox_shape_count(data) * p->elem, written = ox_shape_count(up) * p->elem;
-  c->n_stages = 2, c->n_tiles[0] = ox_move_tiles(bytes, bytes);
-  c->n_tiles[1] = p->tiles = written ? OX_MAX(ox_move_tiles(written, p->dim[p->owner]), 1) : 0;
-  return NULL;
-}
-
-static ox_status *copy_data(const ox_kernel_ctx *c, ox_range tiles) {
-  const int64_t bytes = (int64_t)c->out[0]->bytes;
-  if (c->in[DATA]->data == c->out[0]->data || !bytes) return NULL;
-  ox_range u = ox_units_of(tiles, ox_move_tiles(bytes, bytes), bytes);
-  memcpy((char *)c->out[0]->data + u.begin, (const char *)c->in[DATA]->data + u.begin, (size_t)(u.end - u.begin));
+  const int64_t written = ox_shape_count(up) * p->elem;
+  p->tiles = written ? OX_MAX(ox_move_tiles(written, p->dim[p->owner]), 1) : 0;
+  ox_scatter_book(c, p->tiles);
   return NULL;
 }
 
@@ -133,7 +127,7 @@ static void put_rows(const ox_kernel_ctx *c, const grid_plan *p, ox_range own) {
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
   const grid_plan *p = c->prep;
-  if (stage == 0) return copy_data(c, tiles);
+  if (stage == 0) return ox_scatter_copy(c, tiles), NULL;
   for (int a = 0; a < p->k; a++) OX_TRY(check_list(c, p, a));
   put_rows(c, p, ox_units_of(tiles, p->tiles, p->dim[p->owner]));
   return NULL;

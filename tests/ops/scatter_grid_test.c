@@ -113,6 +113,14 @@ static void test_errors_say_what_is_wrong(void **state) {
   fails(-3, 1, 3, OX_INVALID_ARGUMENT, "index -3 at position 0 is outside [-2, 2)");
   fails(0, 1, 4, OX_SHAPE_MISMATCH, "updates [1,4] do not fit data [2,3] with 1 lists of indices");
   fails(0, 2, 3, OX_SHAPE_MISMATCH, "list 0 has 2 indices, updates have 1");
+  one_node n;
+  one_node_init(&n, "ai.onyx", "ScatterGrid", 1, 1);
+  one_node_input(&n, OX_F32, 2, (int64_t[]){1, 2}, (float[2]){0});
+  one_node_input(&n, OX_F32, 2, (int64_t[]){1, 2}, (float[2]){0});
+  one_node_input(&n, OX_I64, 1, (int64_t[]){1}, (int64_t[]){0});
+  one_node_input(&n, OX_I64, -1, NULL, NULL);
+  CHECK_FAILS(one_node_run(&n), OX_INVALID_MODEL, "input 3 is missing");
+  one_node_deinit(&n);
 }
 
 int main(void) {

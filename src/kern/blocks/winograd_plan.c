@@ -27,6 +27,7 @@ static ox_wino_axis axis_of(const ox_conv_geom *g, int axis, int64_t x_step, int
   return (ox_wino_axis){g->in[axis], g->out[axis], g->tap[axis][0], dilation_of(g, axis), x_step, y_step};
 }
 
+/* Windows that are more than an image apart read padding for most of Y: other forms are faster. */
 static bool deep_ok(const ox_wino_view *v) {
   if (!v->deep) return true;
   return v->taps <= OX_WINO_MAX_TAPS && v->depth.dilation > 0 && v->depth.dilation < OX_MAX(v->depth.in, 2);
