@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/rules/scatter_grid.c - ScatterND whose tuples of indices are the points of a grid, as exporters write an
+ * ep/cpu/rules/scatter_slices.c - ScatterND whose tuples of indices are the points of a grid, as exporters write an
  * assignment to a slice: Concat of an Expand for each axis, each of a list along its own axis => ai.onyx.ScatterGrid of
  * the lists. The tuples, 8 bytes for each index of each element, are not made any more. */
 #include "base/status.h"
@@ -54,5 +54,5 @@ static ox_status *apply(const ox_rewrite *g, const ox_match *m) {
   return ox_remake(g, m->node[ROOT], "ai.onyx", "ScatterGrid", in, 2 + found->k);
 }
 
-static const ox_rule rules[] = {{OX_RULE("scatter-grid", OX_OPTIMIZE_EXTENDED, scatter, guard, apply)}};
-const ox_rule_set ox_cpu_rules_scatter_grid = OX_OWNED_RULE_SET("cpu", rules);
+static const ox_rule rules[] = {{OX_RULE("scatter-slices", OX_OPTIMIZE_EXTENDED, scatter, guard, apply)}};
+const ox_rule_set ox_cpu_rules_scatter_slices = OX_OWNED_RULE_SET("cpu", rules);

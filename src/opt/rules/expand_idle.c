@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/rules/expand.c - Expand in front of what broadcasts by itself: op(x, Expand(y)) => op(x, y) if x alone has the
+ * opt/rules/expand_idle.c - Expand in front of what broadcasts by itself: op(x, Expand(y)) => op(x, y) if x alone has the
  * dimensions that y is expanded to, as in x / norm.expand_as(x). The repeated y is not written any more. */
 #include "base/status.h"
 #include "onyx/rewrite.h"
@@ -45,5 +45,5 @@ static ox_status *apply(const ox_rewrite *g, const ox_match *m) {
   return ox_set_in(g, m->node[0], slot, ox_in(g, ox_producer(g, ox_in(g, m->node[0], slot)), 0));
 }
 
-static const ox_rule rules[] = {{OX_RULE("expand-broadcast", OX_OPTIMIZE_BASIC, broadcasting, guard, apply)}};
-const ox_rule_set ox_rules_expand = OX_RULE_SET(rules);
+static const ox_rule rules[] = {{OX_RULE("expand-idle", OX_OPTIMIZE_BASIC, broadcasting, guard, apply)}};
+const ox_rule_set ox_rules_expand_idle = OX_RULE_SET(rules);
