@@ -42,6 +42,22 @@ static void node(one_node *n, bool in_blocks) {
   one_node_str(n, "activation", "LeakyRelu"), one_node_floats(n, "activation_params", 1, &slope);
 }
 
+/* What the terms of each sum add up to in magnitude: rounding errors follow it. */
+static const float *sizes(void) {
+  static float size[N * M * OH * OW], px[OX_COUNT(x)], pw[OX_COUNT(w)];
+  static const int64_t strides[] = {2, 1}, pads[] = {1, 0, 1, 2};
+  for (size_t i = 0; i < OX_COUNT(x); i++) px[i] = fabsf(x[i]);
+  for (size_t i = 0; i < OX_COUNT(w); i++) pw[i] = fabsf(w[i]);
+  one_node n;
+  one_node_init(&n, "", "Conv", 11, 1);
+  one_node_ints(&n, "strides", 2, strides), one_node_ints(&n, "pads", 4, pads);
+  one_node_input(&n, OX_F32, 4, x_dims, px), one_node_input(&n, OX_F32, 4, w_dims, pw);
+  CHECK_OK(one_node_run(&n));
+  memcpy(size, n.out[0].data, sizeof size);
+  one_node_deinit(&n);
+  return size;
+}
+
 /* plain_input: X is as FusedConv has it. */
 static void check(bool plain, bool constant, bool with_bias, bool with_z, int64_t tiles) {
   one_node n, want;
@@ -61,9 +77,10 @@ static void check(bool plain, bool constant, bool with_bias, bool with_z, int64_
   CHECK_OK(one_node_run(&want));
   const ox_shape shape = ox_shape_of(5, yb_dims);
   assert_true(ox_shape_equal(&n.out[0].shape, &shape));
+  const float *size = sizes();
   for (int64_t i = 0; i < N * M * OH * OW; i++) {
     float got = ((float *)n.out[0].data)[block_at(i, M, OH * OW)], right = ((float *)want.out[0].data)[i];
-    if (!(fabsf(got - right) <= 2e-5f * fmaxf(fabsf(right), 1)))
+    if (!(fabsf(got - right) <= 1e-6f * size[i]))
       fail_msg("[%lld]: %g, wanted %g", (long long)i, (double)got, (double)right);
   }
   one_node_deinit(&n), one_node_deinit(&want);
@@ -176,6 +193,7 @@ static void test_slopes(void **state) {
   static const float specials[] = {0.5f, NAN, INFINITY, -INFINITY, -0.0f, -1e-42f};
   static const int64_t strides[] = {2, 1}, pads[] = {1, 0, 1, 2}, sd[] = {1, 3, 1, 1, 16};
   static float slope[48];
+  const float *size = sizes();
   fill(slope, OX_COUNT(slope), 5), slope[3] = 0, slope[4] = 1.5f, slope[5] = NAN;
   for (size_t i = 0; i < OX_COUNT(specials); i++) {
     one_node n, want;
@@ -192,7 +210,7 @@ static void test_slopes(void **state) {
     for (int64_t e = 0; e < N * M * OH * OW; e++) {
       float got = ((float *)n.out[0].data)[block_at(e, M, OH * OW)], right = ((float *)want.out[0].data)[e];
       if (right < 0) right *= slope[e / (OH * OW) % M];
-      if (isnan(right) ? isnan(got) : got == right || fabsf(got - right) <= 4e-5f * fmaxf(fabsf(right), 1)) continue;
+      if (isnan(right) ? isnan(got) : got == right || fabsf(got - right) <= 1.5e-6f * size[e]) continue;
       fail_msg("an element of %g: [%lld]: %g, wanted %g", (double)specials[i], (long long)e, (double)got,
                (double)right);
     }
