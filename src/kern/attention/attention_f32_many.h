@@ -143,6 +143,15 @@ static bool attn_bias_is_plain(const ox_attn *a, int64_t hi) {
   return true;
 }
 
+/* Adds biases x[row][key] to the scores from |at| on, of |live| keys. */
+OX_INLINE void attn_add_square(const int nv, vf32 *x, size_t live, float *at) {
+  vf32_transpose(x);
+  if (live == L)
+    OX_UNROLL for (int c = 0; c < L; c++, at += nv * L) vf32_store(at, attn_biased(vf32_load(at), x[c]));
+  else
+    for (int c = 0; c < (int)live; c++, at += nv * L) vf32_store(at, attn_biased(vf32_load(at), x[c]));
+}
+
 /* Adds plain biases, a row for each lane, to the |j|-th vectors of a block of scores: squares of L rows by L keys are
  * read in place and transposed. */
 OX_INLINE void attn_plain_bias_lanes(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int j,
@@ -159,12 +168,7 @@ OX_INLINE void attn_plain_bias_lanes(const int nv, const ox_attn *a, const attn_
     vf32 x[L];
     OX_UNROLL for (int i = 0; i < L; i++) x[i] = attn_load(OX_F32, row[i], k, live);
     if (two) OX_UNROLL for (int i = 0; i < L; i++) x[i] = vf32_add(x[i], attn_load(OX_F32, more[i], k, live));
-    vf32_transpose(x);
-    float *at = m->s + (k * nv + j) * L;
-    if (live == L)
-      OX_UNROLL for (int c = 0; c < L; c++, at += nv * L) vf32_store(at, attn_biased(vf32_load(at), x[c]));
-    else
-      for (int c = 0; c < (int)live; c++, at += nv * L) vf32_store(at, attn_biased(vf32_load(at), x[c]));
+    attn_add_square(nv, x, live, m->s + (k * nv + j) * L);
   }
 }
 
@@ -191,9 +195,7 @@ OX_INLINE void attn_bias_lanes(const int nv, const ox_attn *a, const attn_tile *
       for (int64_t k = 0; k < piece; k += L) {
         vf32 x[L];
         OX_UNROLL for (int i = 0; i < L; i++) x[i] = vf32_load(rows[i] + k);
-        vf32_transpose(x);
-        float *at = m->s + ((t + k) * nv + j) * L;
-        for (int c = 0; c < OX_MIN(piece - k, L); c++, at += nv * L) vf32_store(at, attn_biased(vf32_load(at), x[c]));
+        attn_add_square(nv, x, vf32_lanes_at((size_t)k, (size_t)piece), m->s + ((t + k) * nv + j) * L);
       }
     }
 }

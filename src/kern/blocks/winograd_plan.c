@@ -125,6 +125,8 @@ enum {
   WANTED = 16           /* pieces of work */
 };
 
+static int64_t most_tiles(ox_wino_kind k) { return ox_wino_is_line(k) ? MOST_OF_LINES : MOST_TILES; }
+
 static const double bytes_per_ns = 33; /* the rate at which a core reads weights from memory */
 
 bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out) {
@@ -141,7 +143,7 @@ bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out) 
   double tiles = lines * (double)across, more = lines * (double)(view.windows - 1);
   for (int64_t w = 0; w < view.windows && view.deep; w++) met += (double)images_met(&view, w);
   if (view.deep) { /* images at the ends of slabs are transformed for both */
-    int64_t slabs = slabs_of(&view, in_h * in_w * down * across, ox_wino_is_line(k) ? MOST_OF_LINES : MOST_TILES);
+    int64_t slabs = slabs_of(&view, in_h * in_w * down * across, most_tiles(k));
     more = (double)g->batch * of_image * (double)across * (double)(slabs * (view.windows - 1));
   }
   *out = (ox_wino_work){.weights = groups * (double)g->ic * (double)view.windows * oc * OX_BLOCK, .tiles = tiles};
@@ -164,13 +166,16 @@ double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k) {
 
 static const double ns_piece_min = 15e3;
 
+/* Tiles of V from window to window, for strips of |count| tiles of each image. */
+static size_t window_step(const ox_wino_view *v, size_t count) { return v->deep ? count : 1; }
+
 ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s) {
   const int64_t line = s / p->per_line, part = s % p->per_line, slab = line % p->slabs;
   const int64_t begin = p->line * part / p->per_line, first = p->slices * slab / p->slabs;
   ox_wino_strip t = {.begin = (line / p->slabs * p->slices + first) * p->line + begin,
                      .slices = p->slices * (slab + 1) / p->slabs - first,
                      .count = (size_t)(p->line * (part + 1) / p->per_line - begin)};
-  t.tiles = (size_t)t.slices * t.count, t.window = p->view.deep ? t.count : 1;
+  t.tiles = (size_t)t.slices * t.count, t.window = window_step(&p->view, t.count);
   t.inputs = t.tiles + (size_t)(p->view.windows - 1) * t.window;
   /* odd numbers of cache lines: the points of a tile lie in different sets of the cache */
   t.v_point = ((size_t)p->blocks * t.inputs | 1) * OX_BLOCK, t.m_point = (2 * t.tiles | 1) * OX_BLOCK;
@@ -187,7 +192,7 @@ void ox_wino_cut(ox_wino_plan *p, int64_t most) {
   p->strips = p->tiles / (p->line * p->slices) * p->slabs * p->per_line;
   const size_t count = (size_t)OX_CEIL_DIV(p->line, p->per_line), windows = (size_t)v->windows;
   p->most = count * (size_t)OX_CEIL_DIV(p->slices, p->slabs);
-  p->v_floats = ((size_t)p->blocks * (p->most + (windows - 1) * (v->deep ? count : 1)) | 1) * OX_BLOCK *
+  p->v_floats = ((size_t)p->blocks * (p->most + (windows - 1) * window_step(v, count)) | 1) * OX_BLOCK *
                 (size_t)ox_wino_tile_points(p->kind);
 }
 
@@ -196,7 +201,7 @@ void ox_wino_cut(ox_wino_plan *p, int64_t most) {
 static void divide(ox_wino_plan *p) {
   double total = ox_wino_cost_ns(&p->head.task, p->kind) / (double)p->head.task.g.groups;
   int64_t wanted = (int64_t)fmin(fmax(total / ns_piece_min, 1), WANTED);
-  int64_t most = ox_wino_is_line(p->kind) ? MOST_OF_LINES : MOST_TILES;
+  int64_t most = most_tiles(p->kind);
   ox_wino_cut(p, OX_MAX(OX_MIN(p->tiles / wanted, most), LEAST_TILES));
   p->in_parts = p->out_parts = 1;
   p->shared = p->strips * 2 < wanted && p->pairs > 1;
