@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "onnx/byte_buf.h"
-#include "onnx/proto/onnx_fields.h"
-#include "onnx/proto/wire.h"
 #include "onyx/onyx.h"
+#include "support/missing_data.h"
 #include "support/text_session.h"
 
 /* ---- models whose data is in a file that is missing: w; s is sparse. (Inputs, because of the old ir_version.) ---- */
@@ -20,18 +18,6 @@ static const char large[] =
     "<ir_version: 3, opset_import: [\"\" : 17]> g (int64[1] x, float[2] w, float[3] s) => "
     "(float[1] y, float[3] z) { y = Gather (w, x) z = Abs (s) }";
 enum { LARGE = 1 << 20 };
-
-static void add_external(ox_wire_out *o, size_t n) {
-  ox_wire_mark t = ox_out_begin(o, OX_GRAPH_PROTO_INITIALIZER), entry;
-  ox_out_varint(o, OX_TENSOR_PROTO_DIMS, n), ox_out_varint(o, OX_TENSOR_PROTO_DATA_TYPE, OX_F32);
-  ox_out_varint(o, OX_TENSOR_PROTO_DATA_LOCATION, OX_TENSOR_PROTO_DATA_LOCATION_EXTERNAL);
-  ox_out_str(o, OX_TENSOR_PROTO_NAME, "w");
-  entry = ox_out_begin(o, OX_TENSOR_PROTO_EXTERNAL_DATA);
-  ox_out_str(o, OX_STRING_STRING_ENTRY_PROTO_KEY, "location");
-  ox_out_str(o, OX_STRING_STRING_ENTRY_PROTO_VALUE, "gone.bin");
-  ox_out_end(o, entry);
-  ox_out_end(o, t);
-}
 
 static void add_sparse(ox_wire_out *o) {
   static const float five = 5;
@@ -48,23 +34,10 @@ static void add_sparse(ox_wire_out *o) {
   ox_out_end(o, s);
 }
 
+static void add_values(ox_wire_out *o, const void *w_dim) { add_missing(o, "w", 1, w_dim), add_sparse(o); }
+
 /* |n|: elements of w */
-static byte_buf model_without_data(const char *text, size_t n) {
-  byte_buf b = bytes_of_text(text);
-  ox_wire_out o = ox_wire_out_of(ox_alloc_heap());
-  ox_wire w = ox_wire_of(b.p, b.n);
-  ox_wire_field f;
-  while (ox_wire_next(&w, &f)) {
-    if (ox_wire_type(f.tag) == OX_WIRE_TYPE_VARINT) ox_out_varint(&o, ox_wire_number(f.tag), f.value);
-    if (ox_wire_type(f.tag) != OX_WIRE_TYPE_LEN) continue;
-    ox_wire_mark field = ox_out_begin(&o, ox_wire_number(f.tag));
-    ox_out_raw(&o, f.bytes.p, f.bytes.n);
-    if (f.tag == OX_WIRE_LEN(OX_MODEL_PROTO_GRAPH)) add_external(&o, n), add_sparse(&o);
-    ox_out_end(&o, field);
-  }
-  byte_buf_free(&b);
-  return byte_buf_of(&o);
-}
+static byte_buf model_without_data(const char *text, int64_t n) { return bytes_with_values(text, add_values, &n); }
 
 /* ---- the harness ---- */
 
@@ -282,7 +255,8 @@ static void test_sessions_share_the_file(void **state) {
 static void test_optional_contents_may_have_no_initializer(void **state) {
   (void)state;
   static const char text[] =
-      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Mul (x, w) }";
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Mul (x, "
+      "w) }";
   ox_env *env;
   ox_session *s;
   ox_session_opts o;
@@ -303,7 +277,8 @@ static void test_optional_contents_may_have_no_initializer(void **state) {
 
 static void test_broken_lists_are_refused(void **state) {
   (void)state;
-  static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }";
+  static const char text[] =
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }";
   static const ox_memory_file files[] = {{NULL, "x", 1}, {"f", NULL, 1}};
   static const char *const denotations[] = {"DATA_BATCH", NULL};
   ox_env *env;

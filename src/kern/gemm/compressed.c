@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/compressed.c - which kernels there are, whether compressing pays, and compressing B in units. */
+ * kern/gemm/compressed.c - which kernels there are, which of them pay, and compressing B in units. */
 #include "kern/gemm/compressed.h"
 
 enum {
@@ -8,22 +8,24 @@ enum {
   SAMPLES = 64
 };
 
-#define OX_COMPRESSED(needs, sym) extern const ox_compressed_kernels sym;
+#define OX_COMPRESSED(needs, way, sym) extern const ox_compressed_kernels sym;
 #include "kern/gemm/compressed_variants.inc"
 #undef OX_COMPRESSED
 
 static const struct {
   ox_isa needs;
+  int way;
   const ox_compressed_kernels *kernels;
 } table[] = {
-#define OX_COMPRESSED(needs, sym) {needs, &sym},
+#define OX_COMPRESSED(needs, way, sym) {needs, way, &sym},
 #include "kern/gemm/compressed_variants.inc"
 #undef OX_COMPRESSED
-    {0, NULL}};
+    {0, 0, NULL}};
 
-const ox_compressed_kernels *ox_compressed_select(const ox_gemm_variant *v) {
+const ox_compressed_kernels *ox_compressed_kernels_of(const ox_gemm_variant *v, int way) {
   for (size_t i = 0; table[i].kernels; i++)
-    if (v->panel == OX_F32 && v->needs == table[i].needs && v->nr == table[i].kernels->nr) return table[i].kernels;
+    if (way == table[i].way && v->panel == OX_F32 && v->needs == table[i].needs && v->nr == table[i].kernels->nr)
+      return table[i].kernels;
   return NULL;
 }
 
@@ -36,17 +38,26 @@ static void compress(const ox_compressed_kernels *c, const ox_gemm_variant *v, c
   c->compress(rows, kn, segment);
 }
 
-bool ox_compressed_pays(const ox_compressed_kernels *c, const ox_gemm_variant *v, const ox_gemm_src *src, size_t k,
-                        size_t n) {
+/* A segment that is read from B itself costs 32 bits a weight more: of 16-bit ways fewer may be, for 28 bits are the
+ * other choice. */
+static bool pays(const ox_compressed_kernels *c, const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n) {
   _Alignas(64) uint8_t segment[sizeof(ox_compressed_head) + OX_COMPRESSED_ROWS * OX_COMPRESSED_MOST_NR / 8 * 28];
   size_t per_panel = OX_CEIL_DIV(k, (size_t)OX_COMPRESSED_ROWS), all = ox_gemm_panels(v, n) * per_panel;
-  size_t samples = OX_MIN(all, (size_t)SAMPLES), bad = 0;
-  for (size_t i = 0; i < samples; i++) {
+  size_t samples = OX_MIN(all, (size_t)SAMPLES), most_bad = samples / (c->bits == 16 ? 4 : 2), bad = 0;
+  for (size_t i = 0; i < samples && bad <= most_bad; i++) {
     size_t step = all / samples, at = i * step + i % step; /* not always at the same k */
     compress(c, v, src, k, n, at / per_panel, at % per_panel * OX_COMPRESSED_ROWS, segment);
     bad += ((const ox_compressed_head *)(const void *)segment)->at[0] != OX_COMPRESSED_NONE;
   }
-  return samples && bad * 2 <= samples;
+  return samples && bad <= most_bad;
+}
+
+int ox_compressed_choose(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n) {
+  for (int way = 0; way < OX_COMPRESSED_WAYS; way++) {
+    const ox_compressed_kernels *c = ox_compressed_kernels_of(v, way);
+    if (c && pays(c, v, src, k, n)) return way;
+  }
+  return -1;
 }
 
 /* Segments by panels of a unit, and how many units there are along k and n. */
@@ -76,6 +87,6 @@ void ox_compressed_pack(const ox_compressed_kernels *c, const ox_gemm_variant *v
   for (; j < last; j++)
     for (size_t at = k0; at < k1; at += OX_COMPRESSED_ROWS)
       compress(c, v, src, k, n, j, at,
-               (char *)panels + j * ox_compressed_panel_bytes(v->nr, k) +
-                   at / OX_COMPRESSED_ROWS * ox_compressed_segment_bytes(v->nr));
+               (char *)panels + j * ox_compressed_panel_bytes(c, k) +
+                   at / OX_COMPRESSED_ROWS * ox_compressed_segment_bytes(c));
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/compressed.h - panels of float32 weights in 28 bits each, without loss. A product of few rows takes as long
- * as its weights take to come from memory, so an eighth less memory is an eighth less time.
+ * kern/gemm/compressed.h - panels of float32 weights in 16 or 28 bits each, without loss. A product of few rows takes
+ * as long as its weights take to come from memory, so an eighth less memory is an eighth less time.
  *
- * The weights of a few rows of a panel differ little in magnitude, so four bits tell their exponents: 0 is the exponent
- * field 0 (zeros and denormals), 1 to 15 are the largest field and the 14 below it. Normally distributed weights are
- * below that range once in ten thousand times.
+ * 16 bits: models that were trained in bfloat16 or float16 are often exported as float32, whose values are all bfloat16
+ * or float16 then. 28 bits: the weights of a few rows of a panel differ little in magnitude, so four bits tell their
+ * exponents: 0 is the exponent field 0 (zeros and denormals), 1 to 15 are the largest field and the 14 below it.
+ * Normally distributed weights are below that range once in ten thousand times.
  *
  * A panel has NR columns, two vectors of L lanes. It is cut into segments of 64 rows (the last may be shorter):
  *   head: 64 bytes, ox_compressed_head.
- *   groups: 4 rows each, the last one padded with zeros, 8 vectors: vector v is half v % 2 of row v / 2. 28 L bytes, in
- *     the order of compressed_<isa>.c.
+ *   groups: 4 rows each, the last one padded with zeros, 8 vectors: vector v is half v % 2 of row v / 2. 16 L or 28 L
+ *     bytes, in the order of compressed_bf16.h, compressed_f16.h, compressed_<isa>.c.
  * Weights out of range are listed in the head. If a segment has too many, the product reads that part of B itself. */
 #ifndef OX_KERN_GEMM_COMPRESSED_H
 #define OX_KERN_GEMM_COMPRESSED_H
@@ -27,7 +28,7 @@ enum {
 };
 
 typedef struct ox_compressed_head {
-  uint8_t base[OX_COMPRESSED_ROWS / OX_COMPRESSED_GROUP]; /* of each group: code c > 0 is the exponent field base + c */
+  uint8_t base[OX_COMPRESSED_ROWS / OX_COMPRESSED_GROUP]; /* 28 bits, of a group: code c > 0 is the field base + c */
   uint16_t at[OX_COMPRESSED_LISTED];                      /* weight at[i], row x NR + column, has ... */
   uint32_t bits[OX_COMPRESSED_LISTED];                    /* ... these bits */
 } ox_compressed_head;
@@ -42,6 +43,7 @@ typedef struct ox_compressed_panel {
 
 typedef struct ox_compressed_kernels {
   size_t nr, panels; /* panels: up to so many, next to each other, may be multiplied at a time */
+  size_t bits;       /* of a weight */
   const char *form;
   /* Compresses |k| rows, up to 64, of NR floats. */
   void (*compress)(const float *rows, size_t k, void *segment);
@@ -52,26 +54,27 @@ typedef struct ox_compressed_kernels {
   void (*expand)(const ox_compressed_panel *p, size_t k0, size_t kn, float *to);
 } ox_compressed_kernels;
 
-/* The kernels for the panels of |v|; NULL: there are none. */
-const ox_compressed_kernels *ox_compressed_select(const ox_gemm_variant *v);
+/* Ways to compress are numbered from 0 on, those of fewer bits first. The kernels of a way for the panels of |v|; NULL:
+ * it is not for them, or there are no more. */
+enum { OX_COMPRESSED_WAYS = 3 };
+const ox_compressed_kernels *ox_compressed_kernels_of(const ox_gemm_variant *v, int way);
+/* The first way by which B, as samples of it tell, is worth compressing: nearly all of its weights are in range. -1:
+ * none. */
+int ox_compressed_choose(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n);
 
-static inline size_t ox_compressed_segment_bytes(size_t nr) {
-  return sizeof(ox_compressed_head) + OX_COMPRESSED_ROWS * nr / 8 * 28;
+static inline size_t ox_compressed_segment_bytes(const ox_compressed_kernels *c) {
+  return sizeof(ox_compressed_head) + OX_COMPRESSED_ROWS * c->nr / 8 * c->bits;
 }
 /* Of a panel of |k| rows. */
-static inline size_t ox_compressed_panel_bytes(size_t nr, size_t k) {
+static inline size_t ox_compressed_panel_bytes(const ox_compressed_kernels *c, size_t k) {
   size_t rest = k % OX_COMPRESSED_ROWS, groups = (rest + OX_COMPRESSED_GROUP - 1) / OX_COMPRESSED_GROUP;
-  size_t tail = rest ? sizeof(ox_compressed_head) + groups * (OX_COMPRESSED_GROUP * nr / 8 * 28) : 0;
-  return k / OX_COMPRESSED_ROWS * ox_compressed_segment_bytes(nr) + (tail + 63) / 64 * 64;
+  size_t tail = rest ? sizeof(ox_compressed_head) + groups * (OX_COMPRESSED_GROUP * c->nr / 8 * c->bits) : 0;
+  return k / OX_COMPRESSED_ROWS * ox_compressed_segment_bytes(c) + (tail + 63) / 64 * 64;
 }
 /* Of all panels of B; kernels read up to 64 bytes beyond a panel. */
-static inline size_t ox_compressed_bytes(const ox_gemm_variant *v, size_t k, size_t n) {
-  return ox_gemm_panels(v, n) * ox_compressed_panel_bytes(v->nr, k) + OX_PAD_BYTES;
+static inline size_t ox_compressed_bytes(const ox_compressed_kernels *c, size_t k, size_t n) {
+  return OX_CEIL_DIV(n, c->nr) * ox_compressed_panel_bytes(c, k) + OX_PAD_BYTES;
 }
-
-/* Whether B, as samples of it tell, is worth compressing: nearly all of its weights are in range. */
-bool ox_compressed_pays(const ox_compressed_kernels *c, const ox_gemm_variant *v, const ox_gemm_src *src, size_t k,
-                        size_t n);
 
 /* Compresses B in independent units of some 256 KiB, in the order of the source in memory. */
 size_t ox_compressed_units(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n);

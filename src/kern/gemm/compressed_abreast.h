@@ -51,7 +51,7 @@ OX_INLINE void multiply_listed(const ox_gemm_tile *t, const ox_compressed_panel 
 
 /* |m| and |ku| are constants after inlining. */
 OX_INLINE void multiply_rows(const ox_gemm_tile *t, const int m, const int ku) {
-  const size_t panels = OX_CEIL_DIV(t->n, (size_t)NR), panel_bytes = ox_compressed_panel_bytes(NR, t->k);
+  const size_t panels = OX_CEIL_DIV(t->n, (size_t)NR), panel_bytes = ox_compressed_panel_bytes(&COMPRESSED_NAME, t->k);
   const ptrdiff_t ks = t->a_ks;
   const float *a = t->a;
   _Alignas(64) float sums[COMPRESSED_PANELS][MOST_SUMS];

@@ -13,6 +13,7 @@
 #define COMPRESSED_NAME ox_compressed_6x16__avx2
 #define COMPRESSED_FORM "compressed 6x16"
 #define COMPRESSED_MR 6
+#define COMPRESSED_BITS 28
 #define COMPRESSED_MOST_BASE 127
 #define COMPRESSED_PANELS 4
 

@@ -7,6 +7,7 @@
 #define COMPRESSED_NAME ox_compressed_12x32__avx512
 #define COMPRESSED_FORM "compressed 12x32"
 #define COMPRESSED_MR 12
+#define COMPRESSED_BITS 28
 #define COMPRESSED_MOST_BASE 240
 #define COMPRESSED_PANELS 1
 

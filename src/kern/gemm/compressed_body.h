@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/compressed_body.h - the kernels of compressed.h. Cannot fail, cannot allocate, touch no global. Parameters:
  * COMPRESSED_NAME, COMPRESSED_FORM, COMPRESSED_MR (most rows in registers), COMPRESSED_MOST_BASE (largest base of a
- * group), COMPRESSED_PANELS (how many panels are multiplied at a time). Include simd/f32_<isa>.h first; define how a
- * group of 28 L bytes holds its weights:
+ * group), COMPRESSED_BITS (of a weight), COMPRESSED_PANELS (how many panels are multiplied at a time). Include
+ * simd/f32_<isa>.h first; define how a group holds its weights:
  *
  *     bool compress_group(const float *rows, uint8_t base, uint8_t *to); whether all weights are in range
  *     bool is_in_range(uint32_t bits, uint32_t base);
@@ -15,7 +15,12 @@
 enum { NR = 2 * VF32_LANES, MR = COMPRESSED_MR };
 #include "kern/gemm/gemm_f32_store.h"
 
-enum { GROUP = OX_COMPRESSED_GROUP, VECTORS = GROUP * NV, SEGMENT = OX_COMPRESSED_ROWS, GROUP_BYTES = 28 * L };
+enum {
+  GROUP = OX_COMPRESSED_GROUP,
+  VECTORS = GROUP * NV,
+  SEGMENT = OX_COMPRESSED_ROWS,
+  GROUP_BYTES = COMPRESSED_BITS * L
+};
 enum { SEGMENT_BYTES = sizeof(ox_compressed_head) + SEGMENT / GROUP * GROUP_BYTES };
 
 /* ---- compressing ---- */
@@ -137,6 +142,8 @@ OX_INLINE void finish_panel(const ox_gemm_tile *t, const float *a, vf32 acc[4][M
   finish(t, sums);
 }
 
+extern const ox_compressed_kernels COMPRESSED_NAME;
+
 #if COMPRESSED_PANELS > 1
 #include "kern/gemm/compressed_abreast.h"
 #else
@@ -170,6 +177,7 @@ static void multiply(const ox_gemm_tile *t) {
 
 const ox_compressed_kernels COMPRESSED_NAME = {.nr = NR,
                                                .panels = COMPRESSED_PANELS,
+                                               .bits = COMPRESSED_BITS,
                                                .form = COMPRESSED_FORM,
                                                .compress = compress,
                                                .multiply = multiply,

@@ -48,10 +48,10 @@ typedef struct ox_gemm_tile {
   float *part; /* partial sums: read if |add|, written unless |epi|; row stride part_rs */
   size_t part_rs;
   bool add;
-  const ox_gemm_epi *epi; /* for the last block of k: the epilogue, which stores to c; NULL: leave the sums in part */
+  const ox_gemm_epi *epi;   /* for the last block of k: the epilogue, which stores to c; NULL: leave the sums in part */
   const ox_gemm_src *whole; /* compressed panels: B itself */
   void *c;                  /* element (0, 0) of the tile */
-  uint32_t c_type;        /* OX_F32, OX_F16, OX_BF16 */
+  uint32_t c_type;          /* OX_F32, OX_F16, OX_BF16 */
   size_t c_rs;
   size_t row, col; /* position of the tile in the matrix, by which terms are indexed */
 } ox_gemm_tile;
@@ -134,8 +134,9 @@ typedef struct ox_gemm_plan {
   size_t mt, nt;     /* tiles of one matrix: mt * nt */
   uint32_t a_type, c_type;
   ox_gemm_b b_mode;
-  size_t made_ld; /* SOURCE: stride of the rows that it writes */
-  size_t scratch; /* bytes per worker */
+  const struct ox_compressed_kernels *compressed; /* of COMPRESSED */
+  size_t made_ld;                                 /* SOURCE: stride of the rows that it writes */
+  size_t scratch;                                 /* bytes per worker */
 } ox_gemm_plan;
 
 typedef struct ox_gemm_io {
@@ -153,6 +154,9 @@ typedef struct ox_gemm_io {
 
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode);
+/* The same for COMPRESSED, by panels for |kernels|. */
+void ox_gemm_plan_compressed(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
+                             uint32_t c_type, const struct ox_compressed_kernels *kernels);
 static inline size_t ox_gemm_tiles(const ox_gemm_plan *g) { return g->mt * g->nt; }
 /* Computes tile |index| of mt * nt. */
 void ox_gemm_run(const ox_gemm_plan *g, const ox_gemm_io *io, size_t index, void *scratch);

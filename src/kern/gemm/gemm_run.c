@@ -23,9 +23,11 @@ static size_t panels_abreast(const ox_compressed_kernels *c) {
   return c && !(ox_cpu_kind() & OX_SLOW_L3) ? c->panels : 1;
 }
 
-void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
-                       uint32_t c_type, ox_gemm_b b_mode) {
-  *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
+/* Divides C into tiles. */
+static void plan_tiles(ox_gemm_plan *g) {
+  const ox_gemm_variant *v = g->v;
+  const ox_gemm_b b_mode = g->b_mode;
+  const size_t m = g->m, n = g->n, k = g->k;
   /* A single strip reads each panel once: k is one block, so that panels are read in the order of memory. */
   bool few = ox_gemm_is_few(v, m), made = b_mode == OX_GEMM_SOURCE;
   bool whole = (few && !made) || b_mode == OX_GEMM_DOTS;
@@ -35,19 +37,32 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
   g->mc = OX_ROUND_UP(OX_MAX(OX_CEIL_DIV(m, strips), (size_t)1), mr);
   size_t rows = OX_MIN(g->mc, OX_MAX(m, (size_t)1)), kk = OX_MAX(k, (size_t)1);
   g->nc = OX_ROUND_UP((size_t)(rows > TALL_ROWS ? 64 : 96), nr);
-  size_t abreast = b_mode == OX_GEMM_COMPRESSED ? panels_abreast(ox_compressed_select(v)) : 1;
+  size_t abreast = panels_abreast(g->compressed);
   if (few)
     g->nc = OX_ROUND_UP(OX_MAX(TILE_WEIGHT_BYTES / ox_gemm_panel_bytes(v, kk), (size_t)1), abreast) * nr;
   else
     while (g->nc < n && rows * g->nc * kk < TILE_MACS) g->nc *= 2;
   g->mt = OX_CEIL_DIV(m, g->mc), g->nt = OX_CEIL_DIV(n, g->nc);
   if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), few ? nr * abreast : nr), g->nt = OX_CEIL_DIV(n, g->nc);
-  size_t a_bytes = a_type == OX_F32 ? 0 : OX_ROUND_UP(rows * g->kc * 4, (size_t)64);
-  size_t part = c_type == OX_F32 || kb == 1 ? 0 : OX_ROUND_UP(rows * g->nc * 4, (size_t)64);
+  size_t a_bytes = g->a_type == OX_F32 ? 0 : OX_ROUND_UP(rows * g->kc * 4, (size_t)64);
+  size_t part = g->c_type == OX_F32 || kb == 1 ? 0 : OX_ROUND_UP(rows * g->nc * 4, (size_t)64);
   g->made_ld = (OX_CEIL_DIV(g->nc, (size_t)LINE) | 1) * LINE;
   bool copied = b_mode == OX_GEMM_DIRECT || (b_mode == OX_GEMM_COMPRESSED && !few);
   size_t b_floats = made ? g->kc * g->made_ld : copied ? g->kc * nr : 0;
   g->scratch = a_bytes + part + b_floats * 4;
+}
+
+void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
+                       uint32_t c_type, ox_gemm_b b_mode) {
+  *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
+  plan_tiles(g);
+}
+
+void ox_gemm_plan_compressed(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
+                             uint32_t c_type, const ox_compressed_kernels *kernels) {
+  *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type};
+  g->b_mode = OX_GEMM_COMPRESSED, g->compressed = kernels;
+  plan_tiles(g);
 }
 
 /* Converts a block of a 16-bit A to floats, with row stride kc. */
@@ -93,10 +108,9 @@ static const char *next_panel(const ox_gemm_plan *g, const ox_gemm_io *io, const
 }
 
 /* Writes a compressed panel's block of k as plain rows. */
-static void expand_panel(const ox_compressed_kernels *kernels, const ox_gemm_plan *g, const ox_gemm_io *io,
-                         const block *w, ox_gemm_tile *t) {
+static void expand_panel(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, ox_gemm_tile *t) {
   const ox_compressed_panel panel = {t->b, g->k, t->col, t->n, io->whole};
-  kernels->expand(&panel, w->k0, w->kn, w->edge);
+  g->compressed->expand(&panel, w->k0, w->kn, w->edge);
   t->b = w->edge, t->b_ks = g->v->nr;
 }
 
@@ -106,7 +120,7 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
   const ox_gemm_variant *v = g->v;
   size_t nr = v->nr, c_elem = g->c_type == OX_F32 ? 4 : 2;
   size_t panel_bytes = ox_gemm_panel_bytes(v, g->k);
-  const ox_compressed_kernels *compressed = g->b_mode == OX_GEMM_COMPRESSED ? ox_compressed_select(v) : NULL;
+  const ox_compressed_kernels *compressed = g->compressed;
   const bool expands = compressed && !ox_gemm_is_few(v, g->m);
   ox_gemm_fn fn = compressed && !expands ? compressed->multiply : g->b_mode == OX_GEMM_DOTS ? v->dots : v->fn;
   ox_gemm_tile t = {.a_rs = a_rs,
@@ -128,8 +142,8 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
     if (g->b_mode == OX_GEMM_PACKED) {
       t.b = (const char *)io->b + t.col / nr * panel_bytes + ox_gemm_panel_bytes(v, w->k0), t.b_ks = nr;
     } else if (compressed) {
-      t.b = (const char *)io->b + t.col / nr * ox_compressed_panel_bytes(nr, g->k);
-      if (expands) expand_panel(compressed, g, io, w, &t);
+      t.b = (const char *)io->b + t.col / nr * ox_compressed_panel_bytes(compressed, g->k);
+      if (expands) expand_panel(g, io, w, &t);
     } else if (g->b_mode == OX_GEMM_DOTS) {
       t.b = (const float *)io->b + (ptrdiff_t)t.col * io->b_rs + w->k0, t.b_ks = (size_t)io->b_rs;
     } else if (g->b_mode == OX_GEMM_SOURCE) {

@@ -126,9 +126,9 @@ typedef struct ox_strassen_plan {
 bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k);
 /* The best kernels for the panels of |v| on this CPU; NULL: there are none. */
 const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa have);
-/* |b_mode|: OX_GEMM_PACKED or OX_GEMM_COMPRESSED. */
+/* |compressed|: the kernels of B's panels; NULL: they are plain. */
 void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k,
-                           ox_gemm_b b_mode);
+                           const struct ox_compressed_kernels *compressed);
 static inline size_t ox_strassen_tiles(const ox_strassen_plan *g) { return ox_gemm_tiles(&g->plain); }
 /* If |io->b_rs| is not 0, B is not packed but has this row stride; the result has the same bits. |made| records for
  * which rows of A each worker has made the steps' operands. */

@@ -67,11 +67,14 @@ static parts parts_of(const ox_strassen_plan *g) {
 }
 
 void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k,
-                           ox_gemm_b b_mode) {
+                           const ox_compressed_kernels *compressed) {
   const variant *x = find(v, have);
   *g = (ox_strassen_plan){.v = x->kernels, .least_rows = x->least_rows};
   ox_gemm_plan *p = &g->plain;
-  ox_gemm_plan_init(p, v, m, n, k, OX_F32, OX_F32, b_mode);
+  if (compressed)
+    ox_gemm_plan_compressed(p, v, m, n, k, OX_F32, OX_F32, compressed);
+  else
+    ox_gemm_plan_init(p, v, m, n, k, OX_F32, OX_F32, OX_GEMM_PACKED);
   p->mt = OX_CEIL_DIV(m, (size_t)MAX_ROWS), p->mc = OX_ROUND_UP(OX_CEIL_DIV(m, p->mt), (size_t)2);
   p->mt = OX_CEIL_DIV(m, p->mc), g->half_rows = p->mc / 2;
   p->nc = 2 * (size_t)v->nr, p->nt = OX_CEIL_DIV(n, p->nc);
@@ -110,15 +113,15 @@ static void expand_panels(const walk *w, const place *p) {
   for (size_t i = 0; i < 2; i++) {
     size_t col = p->band * g->nc + i * v->nr;
     ox_compressed_panel panel = {.k = g->k, .col = col, .n = OX_MIN((size_t)v->nr, g->n - col), .whole = w->io->whole};
-    panel.data = (const char *)w->io->b + col / v->nr * ox_compressed_panel_bytes(v->nr, g->k);
-    ox_compressed_select(v)->expand(&panel, p->k0, 2 * p->half, w->panels + i * 2 * p->half * v->nr);
+    panel.data = (const char *)w->io->b + col / v->nr * ox_compressed_panel_bytes(g->compressed, g->k);
+    g->compressed->expand(&panel, p->k0, 2 * p->half, w->panels + i * 2 * p->half * v->nr);
   }
 }
 
 /* Packs rows of B to panels. */
 static void pack_panels(const walk *w, const place *p) {
   const ox_gemm_plan *g = &w->g->plain;
-  if (g->b_mode == OX_GEMM_COMPRESSED) {
+  if (g->compressed) {
     expand_panels(w, p);
     return;
   }
@@ -255,7 +258,7 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
     run_plain(g, io, tile, w.band, s + at.panels);
     return;
   }
-  if (io->b_rs || p->b_mode == OX_GEMM_COMPRESSED) w.panels = s + at.panels;
+  if (io->b_rs || p->compressed) w.panels = s + at.panels;
   w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
   w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums, w.added = s + at.added;
   const int64_t finite_rows = (int64_t)tile, odd_rows = -2 - finite_rows; /* odd: not finite, so nothing is made */

@@ -3,10 +3,12 @@
  * memory in every run: those of a large model that is run for few rows. Products of more rows then expand the same
  * panels tile by tile, so that weights are in memory once, and have the bits of plain panels. */
 #include "base/cksize.h"
+#include "base/cpu_kind.h"
 #include "ops/matmul/product.h"
 
-/* Below, weights may stay in cache from run to run, where reading plain panels is faster. */
-enum { LEAST_OF_MODEL = 128 << 20, LEAST_OF_MATRIX = 256 << 10 };
+/* Below these sizes of a model's constants, weights may stay in cache from run to run, where plain panels are read
+ * faster: in up to 32 MB of L3 on Zen, in hundreds on large Xeons. Sixteen bits halve what is read from L3, too. */
+enum { LEAST_FOR_16_BITS = 32 << 20, LEAST = 48 << 20, LEAST_ON_INTEL = 128 << 20, LEAST_OF_MATRIX = 256 << 10 };
 
 typedef struct compressing {
   const ox_product *p;
@@ -30,33 +32,41 @@ static void compress_units(const ox_pack *pack, const ox_tensor *const *in, void
   }
 }
 
-/* Whether B is not in other panels yet, is large, and compresses. */
-static bool pays(const ox_kernel_ctx *c, const ox_product *p, const ox_compressed_kernels *kernels) {
+static size_t least_of_model(const ox_compressed_kernels *c) {
+  if (c->bits == 16) return LEAST_FOR_16_BITS;
+  return ox_cpu_kind() & OX_SLOW_L3 ? LEAST_ON_INTEL : LEAST;
+}
+
+/* The way by which B is compressed: it is not in other panels yet, is large, and compresses. -1: it is not. */
+static int way_of(const ox_kernel_ctx *c, const ox_product *p) {
   const ox_product_b *b = &p->b;
   int use = atomic_load_explicit(b->use, memory_order_relaxed);
-  if (use == OX_B_COMPRESSED) return true;
-  if (use == OX_B_PACKED || !ox_gemm_is_few(b->v, p->m)) return false;
-  if (ox_ctx_constant_bytes(c) < LEAST_OF_MODEL || b->matrix_bytes < LEAST_OF_MATRIX) return false;
-  if (ox_split_select(c->isa) && p->b_ns != 1) return false; /* a matrix unit will not read it in place */
+  if (use >= OX_B_COMPRESSED) return use - OX_B_COMPRESSED;
+  if (use == OX_B_PACKED || !ox_gemm_is_few(b->v, p->m)) return -1;
+  if (ox_ctx_constant_bytes(c) < LEAST_FOR_16_BITS || b->matrix_bytes < LEAST_OF_MATRIX) return -1;
+  if (ox_split_select(c->isa) && p->b_ns != 1) return -1; /* a matrix unit will not read it in place */
   ox_gemm_src src = ox_product_whole(p, 0);
-  return ox_compressed_pays(kernels, b->v, &src, p->k, p->n) &&
-         atomic_compare_exchange_strong_explicit(b->use, &use, OX_B_COMPRESSED, memory_order_relaxed,
-                                                 memory_order_relaxed);
+  int way = ox_compressed_choose(b->v, &src, p->k, p->n);
+  if (way < 0 || ox_ctx_constant_bytes(c) < least_of_model(ox_compressed_kernels_of(b->v, way))) return -1;
+  if (atomic_compare_exchange_strong_explicit(b->use, &use, OX_B_COMPRESSED + way, memory_order_relaxed,
+                                              memory_order_relaxed))
+    return way;
+  return use >= OX_B_COMPRESSED ? use - OX_B_COMPRESSED : -1;
 }
 
 ox_status *ox_product_compress(ox_kernel_ctx *c, ox_product *p) {
   ox_product_b *b = &p->b;
-  const ox_compressed_kernels *kernels = ox_compressed_select(b->v);
-  p->whole = kernels ? ox_ctx_constant_place(c, (uint32_t)p->in_b) : NULL;
-  if (!p->whole || !pays(c, p, kernels)) return NULL;
-  p->compressed = kernels, p->in_place = NULL;
+  p->whole = ox_ctx_constant_place(c, (uint32_t)p->in_b);
+  const int way = p->whole ? way_of(c, p) : -1;
+  if (way < 0) return NULL;
+  p->compressed = ox_compressed_kernels_of(b->v, way), p->in_place = NULL;
   compressing *k = ox_ctx_alloc(c, sizeof *k);
   if (!k) return ox_oom();
   ox_gemm_src src = ox_product_whole(p, 0);
   *k = (compressing){p, ox_compressed_units(b->v, &src, p->k, p->n)};
-  b->matrix_bytes = ox_compressed_bytes(b->v, p->k, p->n);
+  b->matrix_bytes = ox_compressed_bytes(p->compressed, p->k, p->n);
   ox_pack pack = {.struct_size = sizeof pack,
-                  .form = OX_B_COMPRESSED,
+                  .form = OX_B_COMPRESSED + (uint32_t)way,
                   .inputs = (uint64_t)1 << p->in_b,
                   .n_units = (int64_t)(k->units * b->count),
                   .fn = compress_units,

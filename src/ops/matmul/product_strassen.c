@@ -22,8 +22,7 @@ const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p) {
 }
 
 ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p) {
-  ox_gemm_b b_mode = p->compressed ? OX_GEMM_COMPRESSED : OX_GEMM_PACKED;
-  ox_strassen_plan_init(&p->z, p->packed->v, c->isa, p->m, p->n, p->k, b_mode);
+  ox_strassen_plan_init(&p->z, p->packed->v, c->isa, p->m, p->n, p->k, p->compressed);
   p->strassen = true, c->form = p->z.v->form;
   OX_TRY(ox_ctx_plan(c, (int64_t)ox_strassen_tiles(&p->z), p->z.scratch));
   c->shared_bytes = sizeof(shared);
@@ -40,7 +39,7 @@ static ox_status *begin(const ox_kernel_ctx *c, const ox_product *p) {
   if (s->panels || atomic_compare_exchange_strong_explicit(p->packed->use, &use, OX_B_READ, memory_order_relaxed,
                                                            memory_order_relaxed))
     return NULL;
-  if (use == OX_B_COMPRESSED) return NULL; /* since a run of few rows: plain panels would be a second copy */
+  if (use >= OX_B_COMPRESSED) return NULL; /* since a run of few rows: plain panels would be a second copy */
   atomic_store_explicit(p->packed->use, OX_B_PACKED, memory_order_relaxed);
   return c->host->pack_now(c, p->later, &s->panels);
 }

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/compressed_weights_test.c - weights that panels hold in fewer bits: which form a model's products take, and
+ * that results have the same bits, whether few rows or many came first. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "onyx/onyx.h"
+#include "session/session.h"
+#include "support/check.h"
+#include "support/kernel_room.h"
+#include "support/missing_data.h"
+
+enum { K = 1024, N = 8704 /* 34 MiB of weights */, MANY = 96 };
+
+static const char model[] =
+    "<ir_version: 3, opset_import: [\"\" : 17]> g (float[m, 1024] x, float[1024, 8704] w) => (float[m, 8704] y) "
+    "{ y = MatMul (x, w) }";
+static const int64_t w_dims[] = {K, N};
+
+static void add_w(ox_wire_out *o, const void *dims) { add_missing(o, "w", 2, dims); }
+
+/* Random floats of which |kept| bits stay. */
+static ox_value *weights(ox_env *env, uint32_t kept) {
+  ox_value *v;
+  CHECK_OK(ox_value_create(env, OX_F32, w_dims, 2, &v));
+  char *data = ox_value_data(v);
+  for (size_t i = 0; i < (size_t)K * N; i++) {
+    float f = rnd();
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    bits &= kept;
+    memcpy(data + i * sizeof bits, &bits, sizeof bits);
+  }
+  return v;
+}
+
+static ox_session *open_with(ox_env *env, const byte_buf *b, const ox_value *w) {
+  ox_session_opts o;
+  ox_session *s;
+  ox_session_opts_init(&o);
+  o.initializer_names = (const char *[]){"w"}, o.initializers = &w, o.n_initializers = 1;
+  CHECK_OK(ox_session_create(env, b->p, b->n, &o, &s));
+  return s;
+}
+
+/* The product of |m| rows. */
+static ox_value *run(ox_env *env, ox_session *s, int64_t m) {
+  ox_value *x = ramp_value(env, -1, 1.0f / 1024, 2, (int64_t[]){m, K}), *y = NULL;
+  CHECK_OK(ox_session_run(s, NULL, (const char *const[]){"x"}, (const ox_value *const *)&x, 1, NULL, &y, 1));
+  ox_value_release(x);
+  return y;
+}
+
+static const char *form_of(ox_env *env, ox_session *s, int64_t m) {
+  ox_node_time t;
+  size_t n = 0;
+  ox_session_profile_start(s);
+  ox_value_release(run(env, s, m));
+  ox_session_profile_stop(s);
+  while (ox_session_profile_event(s, n, &t)) n++;
+  return ox_session_profile_form(s, n - 1);
+}
+
+/* Rows of one and of many, in two orders: the bits of a session that only ever saw so many. */
+static void check_orders(ox_env *env, const byte_buf *b, const ox_value *w) {
+  static const int64_t rows[] = {1, MANY, 1, 20};
+  for (size_t first = 0; first < 2; first++) {
+    ox_session *s = open_with(env, b, w);
+    for (size_t i = first; i < OX_COUNT(rows); i++) {
+      ox_session *alone = open_with(env, b, w);
+      ox_value *got = run(env, s, rows[i]), *want = run(env, alone, rows[i]);
+      assert_memory_equal(ox_value_data(got), ox_value_data(want), (size_t)(rows[i] * N) * sizeof(float));
+      ox_value_release(got), ox_value_release(want), ox_session_release(alone);
+    }
+    ox_session_release(s);
+  }
+}
+
+static void test_forms_and_bits(void **state) {
+  static const struct {
+    uint32_t kept;
+    const char *form; /* how that of one row begins */
+  } cases[] = {{0xffff0000, "held as bfloat16"}, {0xffffe000, "held as float16"}, {0xffffffff, "packed"}};
+  (void)state;
+  ox_env *env;
+  CHECK_OK(ox_env_create(NULL, &env));
+  byte_buf b = bytes_with_values(model, add_w, w_dims);
+  const bool has_kernels = (ox_isa_host() & (OX_AVX2 | OX_AVX512)) != 0;
+  for (size_t i = 0; i < OX_COUNT(cases); i++) {
+    ox_value *w = weights(env, cases[i].kept);
+    ox_session *s = open_with(env, &b, w);
+    const char *form = form_of(env, s, 1), *want = has_kernels ? cases[i].form : "packed";
+    if (strncmp(form, want, strlen(want)) != 0) fail_msg("form '%s', wanted '%s'", form, want);
+    ox_session_release(s);
+    check_orders(env, &b, w);
+    ox_value_release(w);
+  }
+  byte_buf_free(&b);
+  ox_env_release(env);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms_and_bits)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
