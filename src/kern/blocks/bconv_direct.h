@@ -28,7 +28,7 @@ typedef struct ox_bconv_mul {
   size_t ahead_k;
   const float *x[2];
   size_t x_step; /* floats from pixel to pixel */
-  bool fetch;    /* prefetch the pixels of the next strip to L2 */
+  bool fetch;    /* prefetch the pixels of a strip to come */
   const ox_bconv_seg *segs;
   size_t n_segs;
   float *y[2];                     /* the output pixels of the two runs */
@@ -63,6 +63,14 @@ enum { OX_BCONV_MOST_PANELS = 3, OX_BCONV_MOST_PIXELS = 28, OX_BCONV_EVEN_SIZES 
 
 typedef void ox_bconv_mul_fn(const ox_bconv_mul *m);
 
+/* Micro-kernels for images of which segments have |taps| floats and neighbouring pixels are |stride| floats apart. */
+typedef struct ox_bconv_stem {
+  int64_t taps, stride;
+  int64_t n_pixels[OX_BCONV_MOST_PANELS];              /* as the variant's; 0: none */
+  ox_bconv_mul_fn *const (*mul)[OX_BCONV_MOST_PIXELS]; /* for n_pixels / 2 to n_pixels pixels */
+} ox_bconv_stem;
+enum { OX_BCONV_MOST_STEMS = 2 };
+
 typedef struct ox_bconv_variant {
   ox_isa needs;
   const char *name;
@@ -78,10 +86,9 @@ typedef struct ox_bconv_variant {
   const struct ox_bconv_variant *few;                     /* variant for few outputs, weights packed by form_few.c */
   const struct ox_bconv_variant *apart;                   /* variant that supports y_gap */
   const struct ox_bconv_variant *split;                   /* variant to use with OX_AVX512_HALVES; NULL: this one */
-  int64_t n_stem[OX_BCONV_MOST_PANELS]; /* as n_pixels, for images with three taps per row and stride 2; 0: none */
-  ox_bconv_mul_fn *const (*stem)[OX_BCONV_MOST_PIXELS]; /* for n_stem / 2 to n_stem pixels */
-  int64_t grouped_pixels;                               /* largest number of pixels */
-  ox_bconv_grouped_fn *const *grouped;                  /* [pixels - 1] */
+  ox_bconv_stem stems[OX_BCONV_MOST_STEMS];               /* the last ones may be zeros */
+  int64_t grouped_pixels;                                 /* largest number of pixels */
+  ox_bconv_grouped_fn *const *grouped;                    /* [pixels - 1] */
   int64_t even_pixels[OX_BCONV_EVEN_SIZES]; /* the same for groups of as many inputs as outputs, which need not be
                                                spread out; 0: none */
   ox_bconv_grouped_fn *const (*even)[OX_BCONV_MOST_PIXELS]; /* [log2 of a group's channels - 1][pixels - 1] */
@@ -137,7 +144,7 @@ typedef struct ox_bconv_direct_plan {
   int64_t merged;                        /* taps of a row in one segment */
   int64_t n_whole;                       /* tiles, before one of an odd number is divided */
   int64_t halved;                        /* the tile whose halves run as the first and the last one; -1: none */
-  bool stem;                             /* v->stem, if there is one, computes long rows */
+  const ox_bconv_stem *stem;             /* computes long rows; NULL: there is none for these */
   int64_t tile_m, tile_h, tile_w;        /* panels, rows, columns of a tile */
   int64_t tiles_m, tiles_h, tiles_w;
   float lo, hi;

@@ -14,4 +14,5 @@
 #define BCONV_EVEN8 14 /* 8 */
 #define BCONV_MRF 10   /* of few outputs */
 #define BCONV_POST 8   /* strips that an activation is applied to at a time */
+#define BCONV_STEM_BODY "kern/blocks/bconv_rows_body.h"
 #include "kern/blocks/bconv_direct_body.h"

@@ -13,9 +13,7 @@
 #define BCONV_HALVED2 16   /* pixels beside two panels, the last of which is halved */
 #define BCONV_HALVED3 10   /* beside three */
 #define BCONV_SPLIT narrow /* the same where vectors go through the units in halves */
-#define BCONV_STEM stems
-#define BCONV_STEM1 28
-#define BCONV_STEM2 8
+#define BCONV_STEM_BODY "kern/blocks/bconv_stem_body.h"
 #define BCONV_MRG 14 /* in groups */
 #define BCONV_MRF 14 /* of few outputs */
 /* Loops of 16 turns are left by surprise; of four they are not. With fewer registers than 32 sums would be spilled. */

@@ -233,12 +233,10 @@ static ox_bconv_mul_fn *const lower[][OX_BCONV_MOST_PIXELS] = {{BCONV_UP_TO(BCON
 #define BCONV_HALVED2 0
 #define BCONV_HALVED3 0
 #endif
-#ifdef BCONV_STEM
-#include "kern/blocks/bconv_stem_body.h"
+#ifdef BCONV_STEM_BODY
+#include BCONV_STEM_BODY
 #else
-#define BCONV_STEM NULL
-#define BCONV_STEM1 0
-#define BCONV_STEM2 0
+#define BCONV_STEMS {0}
 #endif
 #include "kern/blocks/bconv_grouped_body.h"
 
@@ -299,7 +297,7 @@ static const ox_bconv_variant apart = {.needs = BCONV_NEEDS,
     .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                        \
     .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .post_strips = BCONV_POST, .mul = muls,                      \
     .n_halved = {BCONV_LOWER, halved2, BCONV_HALVED3}, .halved = tables, .few = &few, .apart = &apart,          \
-    .split = or_split, .n_stem = {BCONV_STEM1, BCONV_STEM2}, .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG,   \
+    .split = or_split, .stems = {BCONV_STEMS}, .grouped_pixels = BCONV_MRG,   \
     .grouped = groupeds, .even_pixels = {BCONV_EVEN, BCONV_EVEN, BCONV_EVEN8}, .even = evens, .spread = spread, \
     .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish, .apply_slopes = apply_slopes,     \
   }

@@ -277,16 +277,18 @@ static int64_t n_strips(const plan *p, const tile *t) {
 /* The next register block of |t|, for panels from |q| on. */
 static ox_bconv_tile next_of(const plan *p, const tile *t, int64_t q) {
   ox_bconv_tile reg = ox_bconv_next(p->v, t->q1 - q, t->q1 == p->panels ? p->last_channels : OX_BLOCK);
-  int64_t stem = p->stem && reg.mul == p->v->mul[reg.np - 1] ? p->v->n_stem[reg.np - 1] : 0;
-  if (stem && t->n[2] >= stem) reg.mr = stem, reg.mul = p->v->stem[reg.np - 1];
+  int64_t stem = p->stem && reg.mul == p->v->mul[reg.np - 1] ? p->stem->n_pixels[reg.np - 1] : 0;
+  if (stem && t->n[2] >= stem) reg.mr = stem, reg.mul = p->stem->mul[reg.np - 1];
   return reg;
 }
 
-/* Must X be fetched to L2? Where L3 is slow, prefetches of lines that are there already displace those of weights. */
+/* Must X be fetched by instructions? Where L3 is slow, prefetches of lines that are in L2 already displace those of
+ * weights; of small images they cost more than they gain. */
 static bool x_is_far(const plan *p) {
   enum { NEAR = 1 << 20 };
-  int64_t bytes = p->g.batch * p->x_blocks * p->in_pixels * OX_BLOCK * (int64_t)sizeof(float);
-  return !(p->head.task.isa & OX_SLOW_L3) || bytes > NEAR;
+  int64_t bytes = p->g.batch * p->x_blocks * p->in_pixels * p->unit * (int64_t)sizeof(float);
+  if (p->unit == 1 && !p->stem) return false;
+  return (p->unit > 1 && !(p->head.task.isa & OX_SLOW_L3)) || bytes > NEAR;
 }
 
 static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *scratch) {
@@ -326,7 +328,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
       m.channels = (size_t)(g->oc - q * OX_BLOCK);
       s.slope = a->slope ? a->slope + (t->group * p->panels + q) * OX_BLOCK : NULL;
       s.y = a->y + y + q * p->y_plane, s.z = a->z ? a->z + y + q * p->y_plane : NULL;
-      m.fetch = q == t->q0 && t->in_place && !p->padded && p->unit == OX_BLOCK && x_is_far(p);
+      m.fetch = q == t->q0 && t->in_place && !p->padded && x_is_far(p);
       multiply(p, t, &m, &s, &reg);
     }
     done += k;

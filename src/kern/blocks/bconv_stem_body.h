@@ -57,4 +57,5 @@ BCONV_STEMS1(BCONV_MUL_STEM)
 BCONV_STEMS2(BCONV_MUL_STEM)
 static ox_bconv_mul_fn *const stems[][OX_BCONV_MOST_PIXELS] = {{BCONV_STEMS1(BCONV_STEM_ROW)},
                                                                {BCONV_STEMS2(BCONV_STEM_ROW)}};
+#define BCONV_STEMS {.taps = 3, .stride = 2, .n_pixels = {28, 8}, .mul = stems}
 /* clang-format on */

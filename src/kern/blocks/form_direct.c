@@ -205,6 +205,12 @@ static bool count_tiles(ox_bconv_direct_plan *p) {
   return true;
 }
 
+static const ox_bconv_stem *stem_of(const ox_bconv_direct_plan *p) {
+  for (const ox_bconv_stem *s = p->v->stems; p->merged > 1 && s < p->v->stems + OX_BCONV_MOST_STEMS; s++)
+    if (s->taps == p->merged && s->stride == p->g.stride[2]) return s;
+  return NULL;
+}
+
 /* |at|: floats between neighbouring outputs of each axis; NULL: outputs lie one behind the other. */
 static bool plan_at(ox_bconv_plan *head, const ox_bconv_variant *v, const int64_t at[OX_CONV_AXES], int64_t plane) {
   ox_bconv_direct_plan *p = (ox_bconv_direct_plan *)head;
@@ -236,7 +242,7 @@ static bool plan_at(ox_bconv_plan *head, const ox_bconv_variant *v, const int64_
   p->y_at[2] = OX_BLOCK, p->y_at[1] = g->out[2] * OX_BLOCK, p->y_at[0] = g->out[1] * p->y_at[1];
   if (at) memcpy(p->y_at, at, sizeof p->y_at);
   find_taps(p);
-  p->stem = p->merged == 3 && g->stride[2] == 2;
+  p->stem = stem_of(p);
   int64_t tiles_px, tiles_m;
   find_counts(p, &tiles_px, &tiles_m);
   cut(p, tiles_px);
