@@ -6,10 +6,10 @@
 
 #include "base/cksize.h"
 #include "base/cpu_kind.h"
-#include "kern/gemm/gemm.h"
 #include "kern/nbits/nbits.h"
 #include "kern/quant/convert.h"
 #include "graph/op_def.h"
+#include "ops/matmul/nbits_floats.h"
 
 typedef struct nbits_attrs {
   int64_t K, N, bits, block_size, accuracy_level, weight_prepacked;
@@ -25,7 +25,6 @@ static const ox_attr_def attrs[] = {
 };
 
 enum { IN_A, IN_B, IN_SCALES, IN_ZERO, IN_GROUP, IN_BIAS, BYTE_ROWS = 4, TILE_BYTES = 160 * 1024, TILE_MACS = 1 << 23 };
-enum { MANY_ROWS = 32 /* of floats: from here on a tile's weights are floats in L2, for strips of all rows */ };
 
 /* ---- the stored form ---- */
 typedef struct weights {
@@ -230,23 +229,14 @@ typedef struct nbits_prep {
                                   rows, so that not every range of tiles has to */
   size_t row_bytes;            /* of one ready row */
   size_t panels;               /* of one tile */
-  bool tall;                   /* MANY_ROWS: a product of floats */
-  ox_gemm_plan g;
+  bool tall;                   /* many rows: |floats| */
+  ox_nbits_floats floats;
 } nbits_prep;
 
 /* A ready row: floats, or bytes with scales and sums. */
 static size_t ready_bytes(const nbits_prep *p) {
   if (!p->quantized) return p->padded * sizeof(float);
   return OX_ROUND_UP(OX_ROUND_UP(p->padded, (size_t)64) + 2 * p->blocks * sizeof(float), (size_t)64);
-}
-
-static ox_status *plan_tall(ox_kernel_ctx *c, nbits_prep *p) {
-  const ox_gemm_variant *v = ox_gemm_select(OX_F32, c->isa);
-  p->tall = true, c->form = "floats in L2";
-  ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, OX_F32, OX_F32, OX_GEMM_SOURCE);
-  c->scratch_per_worker = p->g.scratch;
-  c->n_stages = 2, c->n_tiles[0] = 0, c->n_tiles[1] = (int64_t)ox_gemm_tiles(&p->g);
-  return NULL;
 }
 
 static ox_status *prepare(ox_kernel_ctx *c) {
@@ -261,7 +251,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (!s) return ox_ctx_plan(c, p->m ? (int64_t)p->n : 0, 2 * p->padded * sizeof(float));
   OX_TRY(pack(c, s, &p->packed));
   p->quantized = a->accuracy_level == 4 && !s->order;
-  if (!p->quantized && p->m >= MANY_ROWS && c->in[IN_A]->dtype == OX_F32 && !s->order) return plan_tall(c, p);
+  p->tall = !p->quantized && p->m >= s->v->many && c->in[IN_A]->dtype == OX_F32 && !s->order;
+  if (p->tall) return ox_nbits_floats_plan(c, &p->floats, p->m, p->n, p->k);
   p->wide = c->in[IN_A]->dtype != OX_F32 || p->k != p->padded || s->order;
   p->early = p->quantized || p->wide;
   p->row_bytes = ready_bytes(p);
@@ -354,41 +345,6 @@ static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel,
   }
 }
 
-typedef struct tall_weights {
-  const nbits_state *s;
-  const uint8_t *panels;
-  size_t n;
-} tall_weights;
-
-/* Columns beyond the weights' last panel are zeros, as those in it are. */
-static void write_weights(const void *ctx, size_t k0, size_t kn, size_t col, size_t n, float *to, size_t ld) {
-  const tall_weights *w = ctx;
-  const size_t lanes = w->s->v->lanes, end = OX_ROUND_UP(w->n, lanes);
-  for (size_t j = 0; j < n; j += lanes) {
-    if (col + j < end)
-      w->s->v->unpack(&w->s->f, w->panels + (col + j) / lanes * w->s->panel_bytes, k0, kn, to + j, ld);
-    else
-      for (size_t i = 0; i < kn; i++) memset(to + i * ld + j, 0, lanes * sizeof *to);
-  }
-}
-
-static void run_tall(const ox_kernel_ctx *c, const nbits_prep *p, size_t tile, void *scratch) {
-  const ox_tensor *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL;
-  tall_weights w = {c->state, *p->packed, p->n};
-  ox_gemm_epi epi = {.alpha = 1, .beta = 1};
-  if (bias) epi.term[0] = (ox_gemm_term){bias->data, bias->dtype, 0, 1};
-  ox_gemm_io io = {.a = c->in[IN_A]->data,
-                   .a_rs = (ptrdiff_t)p->k,
-                   .a_ks = 1,
-                   .b = &w,
-                   .c = c->out[0]->data,
-                   .c_rs = p->n,
-                   .epi = &epi,
-                   .stop = ox_ctx_stop(c),
-                   .source = write_weights};
-  ox_gemm_run(&p->g, &io, tile, scratch);
-}
-
 /* Weights that were not packed: a column of floats at a time. */
 static void run_plain(const ox_kernel_ctx *c, const nbits_prep *p, size_t col, float *w_col) {
   const nbits_attrs *a = c->attrs;
@@ -418,13 +374,17 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const nbits_state *s = c->state;
   for (int64_t i = tiles.begin; !s && i < tiles.end; i++) run_plain(c, p, (size_t)i, scratch);
   if (!s) return NULL;
+  if (p->tall) {
+    const ox_nbits_weights w = {s->v, &s->f, *p->packed, s->panel_bytes, p->n};
+    ox_nbits_floats_run(c, &p->floats, &w, c->in[IN_A], c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, stage, tiles,
+                        scratch);
+    return NULL;
+  }
   if (stage == 0) {
     for (int64_t i = tiles.begin; i < tiles.end; i++)
       make_row(c, p, (size_t)i, scratch, (char *)c->shared + (size_t)i * p->row_bytes);
     return NULL;
   }
-  for (int64_t i = tiles.begin; p->tall && i < tiles.end; i++) run_tall(c, p, (size_t)i, scratch);
-  if (p->tall) return NULL;
   size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes);
   size_t begin = (size_t)tiles.begin * p->panels, end = OX_MIN((size_t)tiles.end * p->panels, all_panels);
   if (is_abreast(c, p)) {

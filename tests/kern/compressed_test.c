@@ -140,15 +140,19 @@ static void check_bits(void **state) {
     }
 }
 
-static float *multiply(const way *w, const matrix *x, const float *a, size_t m, bool compressed) {
-  const ox_gemm_variant *v = w->v;
-  float *c = room(m * x->n * 4);
-  ox_gemm_epi e = {.alpha = 1};
+static ox_gemm_plan plan_of(const way *w, const matrix *x, size_t m, bool compressed) {
   ox_gemm_plan g;
   if (compressed)
-    ox_gemm_plan_compressed(&g, v, m, x->n, x->k, OX_F32, OX_F32, w->c);
+    ox_gemm_plan_compressed(&g, w->v, m, x->n, x->k, OX_F32, OX_F32, w->c);
   else
-    ox_gemm_plan_init(&g, v, m, x->n, x->k, OX_F32, OX_F32, OX_GEMM_PACKED);
+    ox_gemm_plan_init(&g, w->v, m, x->n, x->k, OX_F32, OX_F32, OX_GEMM_PACKED);
+  return g;
+}
+
+static float *multiply(const way *w, const matrix *x, const float *a, size_t m, bool compressed) {
+  float *c = room(m * x->n * 4);
+  ox_gemm_epi e = {.alpha = 1};
+  ox_gemm_plan g = plan_of(w, x, m, compressed);
   ox_gemm_io io = {.a = a, .a_rs = (ptrdiff_t)x->k, .a_ks = 1, .c = c, .c_rs = x->n, .epi = &e, .whole = &x->src};
   io.b = compressed ? x->compressed : x->plain;
   void *scratch = room(g.scratch);
@@ -160,8 +164,9 @@ static float *multiply(const way *w, const matrix *x, const float *a, size_t m, 
 static float *multiply_by_strassen(const way *w, const matrix *x, const float *a, size_t m, bool compressed) {
   float *c = room(m * x->n * 4);
   ox_gemm_epi e = {.alpha = 1};
+  ox_gemm_plan plain = plan_of(w, x, m, compressed);
   ox_strassen_plan g;
-  ox_strassen_plan_init(&g, w->v, ox_isa_host(), m, x->n, x->k, compressed ? w->c : NULL);
+  ox_strassen_plan_init(&g, &plain, ox_isa_host());
   ox_gemm_io io = {.a = a, .a_rs = (ptrdiff_t)x->k, .a_ks = 1, .c = c, .c_rs = x->n, .epi = &e, .whole = &x->src};
   io.b = compressed ? x->compressed : x->plain;
   void *scratch = room(g.scratch);

@@ -70,7 +70,7 @@ static float *multiply(const subject *on, const problem *p, const operands *x, w
   ox_gemm_plan g;
   ox_strassen_plan s;
   ox_gemm_plan_init(&g, v, p->m, p->n, p->k, OX_F32, OX_F32, OX_GEMM_PACKED);
-  ox_strassen_plan_init(&s, v, on->have, p->m, p->n, p->k, OX_GEMM_PACKED);
+  ox_strassen_plan_init(&s, &g, on->have);
   void *scratch = room(OX_MAX(s.scratch, g.scratch)), *other = room(s.scratch);
   if (w == PLAIN) {
     for (size_t i = 0; i < ox_gemm_tiles(&g); i++) ox_gemm_run(&g, &io, i, scratch);
@@ -334,7 +334,9 @@ static void check_many_workers(void **state) {
   ox_gemm_epi e = epilogue(&p, &x);
   ox_gemm_io io = {.a = x.a, .a_rs = (ptrdiff_t)p.k, .a_ks = 1, .b = panels, .c = d, .c_rs = p.n, .epi = &e};
   ox_strassen_plan s;
-  ox_strassen_plan_init(&s, v, on->have, p.m, p.n, p.k, OX_GEMM_PACKED);
+  ox_gemm_plan g;
+  ox_gemm_plan_init(&g, v, p.m, p.n, p.k, OX_F32, OX_F32, OX_GEMM_PACKED);
+  ox_strassen_plan_init(&s, &g, on->have);
   ox_carried made;
   ox_carried_begin(&made);
   void *scratch[OX_CARRIED_WORKERS + 2];

@@ -159,6 +159,12 @@ static void check_isa(void **state) {
                     true,          false};
     check_case(&t, v->needs);
   }
+  /* enough of everything for Strassen's algorithm, and a few rows or columns beyond its tiles */
+  static const int64_t seven[][3] = {{100, 768, 768}, {131, 650, 1000}, {300, 900, 602}};
+  for (uint32_t i = 0; i < OX_COUNT(seven); i++) {
+    nbits_case t = {seven[i][0], seven[i][1], seven[i][2], bits[2 + i], blocks[i], 0, (int)i % 3, i & 1, true, false};
+    check_case(&t, v->needs);
+  }
 }
 
 static void test_bad_sizes_are_refused(void **state) {
@@ -175,8 +181,8 @@ static void test_bad_sizes_are_refused(void **state) {
 
 int main(void) {
   static ox_nbits_variant variants[] = {
-#define OX_NBITS(needs, lanes, rows, isa, abreast) \
-  {needs, lanes, rows, ox_nbits_run__##isa, abreast, ox_nbits_quantize__##isa, ox_nbits_unpack__##isa, #isa},
+#define OX_NBITS(needs, lanes, rows, many, isa, abreast) \
+  {needs, lanes, rows, many, ox_nbits_run__##isa, abreast, ox_nbits_quantize__##isa, ox_nbits_unpack__##isa, #isa},
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
   };

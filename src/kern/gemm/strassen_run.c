@@ -62,22 +62,18 @@ static parts parts_of(const ox_strassen_plan *g) {
   p.sums = p.mixed + OX_CEIL_DIV(g->plain.k, g->kc) * OX_STRASSEN_STEPS * step_floats(g);
   p.added = p.sums + 4 * block_floats(g);
   p.panels = p.added + (g->v->keeps_sums ? g->kc / 2 * g->v->nr : 0);
-  p.all = p.panels + g->kc * g->plain.nc;
+  p.all = p.panels + OX_MAX(g->kc * g->plain.nc, OX_CEIL_DIV(g->plain.scratch, sizeof(float)));
   return p;
 }
 
-void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k,
-                           const ox_compressed_kernels *compressed) {
-  const variant *x = find(v, have);
-  *g = (ox_strassen_plan){.v = x->kernels, .least_rows = x->least_rows};
+void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_plan *plain, ox_isa have) {
+  const variant *x = find(plain->v, have);
+  const size_t m = plain->m, n = plain->n, k = plain->k;
+  *g = (ox_strassen_plan){.v = x->kernels, .plain = *plain, .least_rows = x->least_rows};
   ox_gemm_plan *p = &g->plain;
-  if (compressed)
-    ox_gemm_plan_compressed(p, v, m, n, k, OX_F32, OX_F32, compressed);
-  else
-    ox_gemm_plan_init(p, v, m, n, k, OX_F32, OX_F32, OX_GEMM_PACKED);
   p->mt = OX_CEIL_DIV(m, (size_t)MAX_ROWS), p->mc = OX_ROUND_UP(OX_CEIL_DIV(m, p->mt), (size_t)2);
   p->mt = OX_CEIL_DIV(m, p->mc), g->half_rows = p->mc / 2;
-  p->nc = 2 * (size_t)v->nr, p->nt = OX_CEIL_DIV(n, p->nc);
+  p->nc = 2 * (size_t)p->v->nr, p->nt = OX_CEIL_DIV(n, p->nc);
   g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, OX_CEIL_DIV(k, (size_t)(2 * OX_STRASSEN_K))), (size_t)(2 * LINE));
   g->scratch = parts_of(g).all * sizeof(float);
 }
@@ -118,14 +114,19 @@ static void expand_panels(const walk *w, const place *p) {
   }
 }
 
-/* Packs rows of B to panels. */
+/* Packs a block of B to panels. */
 static void pack_panels(const walk *w, const place *p) {
   const ox_gemm_plan *g = &w->g->plain;
   if (g->compressed) {
     expand_panels(w, p);
     return;
   }
-  size_t col = p->band * g->nc, n = OX_MIN(g->nc, g->n - col);
+  size_t col = p->band * g->nc, n = OX_MIN(g->nc, g->n - col), nr = g->v->nr;
+  if (g->b_mode == OX_GEMM_SOURCE) {
+    for (size_t i = 0; i < 2; i++)
+      w->io->source(w->io->b, p->k0, 2 * p->half, col + i * nr, nr, w->panels + i * 2 * p->half * nr, nr);
+    return;
+  }
   const char *from =
       (const char *)w->io->b + ((ptrdiff_t)p->k0 * w->io->b_rs + (ptrdiff_t)col) * (ptrdiff_t)sizeof(float);
   ox_gemm_src src = {from, OX_F32, w->io->b_rs, 1};
@@ -258,7 +259,7 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
     run_plain(g, io, tile, w.band, s + at.panels);
     return;
   }
-  if (io->b_rs || p->compressed) w.panels = s + at.panels;
+  if (io->b_rs || p->b_mode != OX_GEMM_PACKED) w.panels = s + at.panels;
   w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
   w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums, w.added = s + at.added;
   const int64_t finite_rows = (int64_t)tile, odd_rows = -2 - finite_rows; /* odd: not finite, so nothing is made */

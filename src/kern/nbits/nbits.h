@@ -45,6 +45,7 @@ typedef struct ox_nbits_tile {
 typedef struct ox_nbits_variant {
   ox_isa needs;
   size_t lanes, rows; /* rows: the most float rows of a tile */
+  size_t many;        /* from so many float rows on, a product whose tiles unpack their weights to L2 is faster */
   void (*run)(const ox_nbits_tile *t);
   /* OX_NBITS_ABREAST tiles of the same quantized row and weights of four bits, read in turns: each is a stream of
    * memory of its own (kern/gemm/compressed_abreast.h). NULL: one after the other is as fast. */
@@ -57,7 +58,7 @@ typedef struct ox_nbits_variant {
   const char *name;
 } ox_nbits_variant;
 
-#define OX_NBITS(needs, lanes, rows, isa, abreast)                                                                 \
+#define OX_NBITS(needs, lanes, rows, many, isa, abreast)                                                           \
   void ox_nbits_run__##isa(const ox_nbits_tile *t);                                                                \
   void ox_nbits_quantize__##isa(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum); \
   void ox_nbits_unpack__##isa(const ox_nbits_format *f, const uint8_t *w, size_t k0, size_t kn, float *to, size_t ld);

@@ -115,10 +115,7 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   ox_gemm_b mode = choose_mode(p, b);
   if (c->tune && !b && p->type == OX_F32) mode = ox_product_measured(c, p, mode);
   p->pack_stage = !b && mode == OX_GEMM_PACKED;
-  if (p->compressed)
-    ox_gemm_plan_compressed(&p->g, v, p->m, p->n, p->k, p->type, p->type, p->compressed);
-  else
-    ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, mode);
+  ox_product_plan_gemm(p, &p->g, v, mode);
   c->form = p->compressed ? p->compressed->form : v->form[p->pack_stage ? 3 : p->g.b_mode];
   p->b_bytes = ox_gemm_b_bytes(v, p->k, p->n);
   size_t tiles = ox_gemm_tiles(&p->g), macs = OX_MAX(p->m * p->n * OX_MAX(p->k, (size_t)1), (size_t)1);

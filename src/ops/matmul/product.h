@@ -96,6 +96,8 @@ OX_NODISCARD ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox
 /* product_compress.c: constant B in compressed panels. Sets p->compressed and p->whole and arranges packing, where that
  * is faster or B is in such panels already. */
 OX_NODISCARD ox_status *ox_product_compress(ox_kernel_ctx *c, ox_product *p);
+/* The plan of the product by plain kernels: by compressed panels if there are, else B is |mode|. */
+void ox_product_plan_gemm(const ox_product *p, ox_gemm_plan *out, const ox_gemm_variant *v, ox_gemm_b mode);
 /* B itself, for matrix |matrix|. */
 ox_gemm_src ox_product_whole(const ox_product *p, size_t matrix);
 

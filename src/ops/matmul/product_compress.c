@@ -20,6 +20,13 @@ ox_gemm_src ox_product_whole(const ox_product *p, size_t matrix) {
   return (ox_gemm_src){first ? first + matrix * p->k * p->n * sizeof(float) : NULL, OX_F32, p->b_ks, p->b_ns};
 }
 
+void ox_product_plan_gemm(const ox_product *p, ox_gemm_plan *out, const ox_gemm_variant *v, ox_gemm_b mode) {
+  if (p->compressed)
+    ox_gemm_plan_compressed(out, v, p->m, p->n, p->k, p->type, p->type, p->compressed);
+  else
+    ox_gemm_plan_init(out, v, p->m, p->n, p->k, p->type, p->type, mode);
+}
+
 static void compress_units(const ox_pack *pack, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
                            void *scratch) {
   const compressing *k = pack->arg;

@@ -22,7 +22,9 @@ const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p) {
 }
 
 ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p) {
-  ox_strassen_plan_init(&p->z, p->packed->v, c->isa, p->m, p->n, p->k, p->compressed);
+  ox_gemm_plan plain;
+  ox_product_plan_gemm(p, &plain, p->packed->v, OX_GEMM_PACKED);
+  ox_strassen_plan_init(&p->z, &plain, c->isa);
   p->strassen = true, c->form = p->z.v->form;
   OX_TRY(ox_ctx_plan(c, (int64_t)ox_strassen_tiles(&p->z), p->z.scratch));
   c->shared_bytes = sizeof(shared);

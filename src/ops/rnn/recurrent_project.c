@@ -24,7 +24,8 @@ void recurrent_project_plan(const ox_kernel_ctx *c, const recurrent_dims *d, rec
       p->tiles = ox_split_tiles(&p->s), p->scratch = p->s.scratch;
       break;
     case PROJECT_STRASSEN:
-      ox_strassen_plan_init(&p->z, v, c->isa, rows, n, k, OX_GEMM_PACKED);
+      ox_gemm_plan_init(&p->g, v, rows, n, k, OX_F32, OX_F32, OX_GEMM_PACKED);
+      ox_strassen_plan_init(&p->z, &p->g, c->isa);
       p->tiles = ox_strassen_tiles(&p->z), p->scratch = p->z.scratch;
       break;
     case PROJECT_PLAIN:
