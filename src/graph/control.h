@@ -48,9 +48,9 @@ typedef struct ox_control_ctx {
 } ox_control_ctx;
 
 /* Which values an iteration hands to the next: |n| consecutive ones in each of these lists, from that index on. */
-typedef struct ox_carried {
+typedef struct ox_carried_values {
   uint32_t n, node_in, body_in, body_out, node_out;
-} ox_carried;
+} ox_carried_values;
 
 typedef struct ox_control_def {
   /* At load: the types that are certain for a body's inputs, given those of the node's, |in|. |types| are preset to
@@ -59,7 +59,7 @@ typedef struct ox_control_def {
   bool may_not_run; /* an error in a body is no error of the model until the body runs */
   bool passes_on;   /* it never reads the data that bodies read or make, so outputs of a body may lie on a device */
   /* Which values |n| carries; false: none. NULL: the operator does not iterate, or changes values in between. */
-  bool (*carried)(const ox_node *n, ox_carried *c);
+  bool (*carried)(const ox_node *n, ox_carried_values *c);
   /* Body input |i| of |n|'s is a slice of node input |*node_in| along |*axis|, another one in each iteration. NULL: none is. */
   bool (*sliced)(const ox_node *n, uint32_t i, uint32_t *node_in, int64_t *axis);
   /* |v| is sliced, too, as body input |like| is; |*out_arg| is what the body gets. NULL where |sliced| is. */

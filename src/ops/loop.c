@@ -156,8 +156,8 @@ static ox_status *run(const ox_control_ctx *c) {
   return NULL;
 }
 
-static bool carried(const ox_node *n, ox_carried *c) {
-  *c = (ox_carried){.n = n->n_in - 2, .node_in = 2, .body_in = 2, .body_out = 1, .node_out = 0};
+static bool carried(const ox_node *n, ox_carried_values *c) {
+  *c = (ox_carried_values){.n = n->n_in - 2, .node_in = 2, .body_in = 2, .body_out = 1, .node_out = 0};
   return n->n_in > 2;
 }
 

@@ -351,10 +351,10 @@ static ox_status *run(const ox_control_ctx *c) {
 }
 
 /* Version 8 passes items of a batch to the body. */
-static bool carried(const ox_node *n, ox_carried *c) {
+static bool carried(const ox_node *n, ox_carried_values *c) {
   const ox_attr *scanned = ox_node_attr(n, "num_scan_inputs");
   if (!scanned || scanned->v.i < 1 || scanned->v.i >= n->n_in) return false;
-  *c = (ox_carried){.n = n->n_in - (uint32_t)scanned->v.i};
+  *c = (ox_carried_values){.n = n->n_in - (uint32_t)scanned->v.i};
   return true;
 }
 
@@ -364,7 +364,7 @@ static int64_t axis_of(const ox_node *n, uint32_t k) {
 }
 
 static bool sliced(const ox_node *n, uint32_t i, uint32_t *node_in, int64_t *axis) {
-  ox_carried c;
+  ox_carried_values c;
   if (!carried(n, &c) || i < c.n || i >= n->n_in) return false;
   *node_in = i, *axis = axis_of(n, i - c.n);
   return true;

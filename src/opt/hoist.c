@@ -317,7 +317,8 @@ static ox_status *try_node(const ox_loop_site *s, ox_id node, uint32_t *n_done) 
   return split(s, node, at, width);
 }
 
-static ox_status *hoist(ox_graph *g, ox_id node, const ox_control_def *def, const ox_carried *c, uint32_t *n_done) {
+static ox_status *hoist(ox_graph *g, ox_id node, const ox_control_def *def, const ox_carried_values *c,
+                        uint32_t *n_done) {
   ox_loop_site s = {.g = g, .b = ox_node_body(&g->nodes[node], 0), .node = node, .def = def};
   if (c->body_in + c->n > s.b->n_inputs || c->body_out + c->n > s.b->n_outputs) return NULL;
   bool *counter = ox_new(g->model->alloc, c->n + 1);
@@ -334,7 +335,7 @@ ox_status *ox_hoist_graph(ox_graph *g, uint32_t *n_done) {
   for (ox_id id = 0, n_nodes = g->n_nodes; id < n_nodes; id++) {
     uint32_t version;
     const ox_schema *s = g->nodes[id].dead ? NULL : ox_node_schema(g->model, &g->nodes[id], &version);
-    ox_carried c;
+    ox_carried_values c;
     if (!s || !s->control || !s->control->carried || !ox_node_body(&g->nodes[id], 0)) continue;
     if (s->control->carried(&g->nodes[id], &c)) OX_TRY(hoist(g, id, s->control, &c, n_done));
   }

@@ -7,13 +7,13 @@
 #include "opt/opt.h"
 
 /* Whether the body passes its input on unchanged. */
-static bool unchanged(const ox_graph *g, const ox_node *n, const ox_graph *b, const ox_carried *c, uint32_t i) {
+static bool unchanged(const ox_graph *g, const ox_node *n, const ox_graph *b, const ox_carried_values *c, uint32_t i) {
   ox_id in = n->in[c->node_in + i], arg = b->inputs[c->body_in + i];
   if (in == OX_NONE || b->values[arg].init || b->values[arg].type.optional || g->values[in].type.optional) return false;
   return ox_graph_source(b, b->outputs[c->body_out + i]) == arg;
 }
 
-static ox_status *read_outside(ox_graph *g, ox_id node, ox_graph *b, const ox_carried *c, uint32_t i) {
+static ox_status *read_outside(ox_graph *g, ox_id node, ox_graph *b, const ox_carried_values *c, uint32_t i) {
   ox_node *n = &g->nodes[node];
   ox_id in = n->in[c->node_in + i], arg = b->inputs[c->body_in + i], stand_in;
   OX_TRY(ox_graph_stand_in(b, in, &stand_in));
@@ -35,7 +35,7 @@ ox_status *ox_invariant_graph(ox_graph *g, uint32_t *n_done) {
     uint32_t version;
     const ox_schema *s = g->nodes[id].dead ? NULL : ox_node_schema(g->model, &g->nodes[id], &version);
     ox_graph *b = s && s->control && s->control->carried ? ox_node_body(&g->nodes[id], 0) : NULL;
-    ox_carried c;
+    ox_carried_values c;
     if (!b || !s->control->carried(&g->nodes[id], &c)) continue;
     if (c.n > g->nodes[id].n_in - c.node_in || c.body_in + c.n > b->n_inputs || c.body_out + c.n > b->n_outputs)
       continue;

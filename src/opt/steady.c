@@ -41,7 +41,7 @@ static bool look(const ox_steady *s, ox_id v, int depth) {
   return true;
 }
 
-void ox_steady_init(ox_steady *s, const ox_graph *b, const ox_carried *c, bool *counter) {
+void ox_steady_init(ox_steady *s, const ox_graph *b, const ox_carried_values *c, bool *counter) {
   *s = (ox_steady){b, *c, counter};
   for (uint32_t i = 0; i < c->n; i++) counter[i] = true;
   for (bool again = true; again;) { /* one that is none takes those with it that are made of it */

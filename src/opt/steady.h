@@ -8,12 +8,12 @@
 
 typedef struct ox_steady {
   const ox_graph *b;
-  ox_carried c;
+  ox_carried_values c;
   bool *counter; /* per carried value: it is one */
 } ox_steady;
 
 /* |counter| has room for |c->n|. */
-void ox_steady_init(ox_steady *s, const ox_graph *b, const ox_carried *c, bool *counter);
+void ox_steady_init(ox_steady *s, const ox_graph *b, const ox_carried_values *c, bool *counter);
 bool ox_is_steady(const ox_steady *s, ox_id v);
 /* Whether the loop goes on is steady, too. */
 bool ox_steady_end(const ox_steady *s);

@@ -94,6 +94,7 @@ static void check_problem(const ox_gemm_variant *v, const problem *p) {
   if (p->mode != OX_GEMM_PACKED) io.b = b_as, io.b_rs = p->mode == OX_GEMM_DOTS ? src.ns : src.ks;
   const made written = {b, src.ks, src.ns, v->nr};
   if (p->mode == OX_GEMM_SOURCE) io.b = &written, io.source = write_b;
+  if (p->mode == OX_GEMM_LATE) io.b = NULL, io.whole = &src;
   for (size_t i = 0; i < ox_gemm_tiles(&g); i++) {
     void *scratch = room(g.scratch);
     ox_gemm_run(&g, &io, i, scratch);
@@ -147,13 +148,14 @@ static void check_variant(void **state) {
       {5 * mr + 7, nr / 2, 2 * kc + 1},
   };
   for (size_t i = 0; i < OX_COUNT(shapes); i++)
-    for (int way = 0; way < 7; way++) {
+    for (int way = 0; way < 9; way++) {
       problem p = {shapes[i][0], shapes[i][1], shapes[i][2], v->panel, OX_GEMM_PACKED,
                    way == 1,     way == 2,     {0, 0, 0},    0};
       p.terms = (int)((i + (size_t)way) % 4);
       if (way == 4) p.mode = OX_GEMM_DIRECT;
       if (way == 5) p.mode = OX_GEMM_DOTS, p.trans_b = true;
       if (way == 6) p.mode = OX_GEMM_SOURCE;
+      if (way >= 7) p.mode = OX_GEMM_LATE, p.trans_b = way == 8;
       if (way >= 4 && v->panel != OX_F32) continue;
       check_problem(v, &p);
     }

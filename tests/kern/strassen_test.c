@@ -66,10 +66,11 @@ static float *multiply(const subject *on, const problem *p, const operands *x, w
   float *c = room(p->m * p->n * sizeof *c);
   ox_gemm_io io = {.a = x->a, .a_rs = (ptrdiff_t)(p->k + p->gap), .a_ks = 1, .b = panels, .c = c, .c_rs = p->n};
   io.epi = &e;
-  if (w == IN_PLACE) io.b = odd + 1, io.b_rs = (ptrdiff_t)p->n;
+  const ox_gemm_src whole = {odd + 1, OX_F32, (ptrdiff_t)p->n, 1};
+  if (w == IN_PLACE) io.b = NULL, io.whole = &whole;
   ox_gemm_plan g;
   ox_strassen_plan s;
-  ox_gemm_plan_init(&g, v, p->m, p->n, p->k, OX_F32, OX_F32, OX_GEMM_PACKED);
+  ox_gemm_plan_init(&g, v, p->m, p->n, p->k, OX_F32, OX_F32, w == IN_PLACE ? OX_GEMM_LATE : OX_GEMM_PACKED);
   ox_strassen_plan_init(&s, &g, on->have);
   void *scratch = room(OX_MAX(s.scratch, g.scratch)), *other = room(s.scratch);
   if (w == PLAIN) {

@@ -90,9 +90,25 @@ static void expand_any(const ox_compressed_panel *p, size_t k0, size_t k, float 
     if (h->at[i] / (GROUP * NR) == g) memcpy(to + h->at[i] % (GROUP * NR), &h->bits[i], sizeof *to);
 }
 
+/* Writes the groups of a segment that begin in row |k0| and end before |end|, if no weight of it is listed. Returns
+ * their rows. */
+OX_INLINE size_t expand_whole(const ox_compressed_panel *p, size_t k0, size_t end, float *to) {
+  const uint8_t *segment = (const uint8_t *)p->data + k0 / SEGMENT * SEGMENT_BYTES;
+  const ox_compressed_head *h = (const ox_compressed_head *)(const void *)segment;
+  if (k0 % GROUP || h->at[0] != OX_COMPRESSED_NONE) return 0;
+  const size_t first = k0 % SEGMENT / GROUP, last = (OX_MIN(end - k0 + k0 % SEGMENT, (size_t)SEGMENT)) / GROUP;
+  for (size_t g = first; g < last; g++, to += GROUP * NR) {
+    vf32 w[VECTORS];
+    expand_group(segment + sizeof *h + g * GROUP_BYTES, h->base[g], w);
+    OX_UNROLL for (int v = 0; v < VECTORS; v++) vf32_store(to + v * L, w[v]);
+  }
+  return (last - first) * GROUP;
+}
+
 static void expand(const ox_compressed_panel *p, size_t k0, size_t kn, float *to) {
   float rows[GROUP * NR];
   for (size_t end = k0 + kn, n; k0 < end; k0 += n, to += n * NR) {
+    if ((n = expand_whole(p, k0, end, to))) continue;
     const size_t first = k0 / GROUP * GROUP, k = OX_MIN(p->k - first, (size_t)GROUP);
     n = OX_MIN(first + GROUP, end) - k0;
     expand_any(p, first, k, n == GROUP ? to : rows);

@@ -118,10 +118,17 @@ static inline bool ox_gemm_is_few(const ox_gemm_variant *v, size_t m) {
   return m <= v->mr || m <= FEW_ROWS;
 }
 
-/* The form of B. PACKED: panels; DIRECT: float rows of unit stride; DOTS: float columns of unit stride (then a_ks must
- * be 1); SOURCE: float rows written by a callback, a block of k of a tile at a time; COMPRESSED: the panels of
- * compressed.h. */
-typedef enum ox_gemm_b { OX_GEMM_PACKED, OX_GEMM_DIRECT, OX_GEMM_DOTS, OX_GEMM_SOURCE, OX_GEMM_COMPRESSED } ox_gemm_b;
+/* The form of B. PACKED: panels; LATE: the same, or B itself, of which each tile packs a block at a time; DIRECT: float
+ * rows of unit stride; DOTS: float columns of unit stride (then a_ks must be 1); SOURCE: float rows written by a
+ * callback, a block of k of a tile at a time; COMPRESSED: the panels of compressed.h. */
+typedef enum ox_gemm_b {
+  OX_GEMM_PACKED,
+  OX_GEMM_DIRECT,
+  OX_GEMM_DOTS,
+  OX_GEMM_SOURCE,
+  OX_GEMM_COMPRESSED,
+  OX_GEMM_LATE
+} ox_gemm_b;
 
 /* Writes rows [k0, k0 + kn) and columns [col, col + n) of B to |to| with row stride |ld|; columns are padded with zeros
  * to whole panels. */
@@ -142,11 +149,12 @@ typedef struct ox_gemm_plan {
 typedef struct ox_gemm_io {
   const void *a; /* of a_type; element (i, k) at a[i * a_rs + k * a_ks] */
   ptrdiff_t a_rs, a_ks;
-  const void *b; /* the panels; DIRECT: row k is at b + k * b_rs floats, unaligned; SOURCE: the callback's ctx */
+  const void *b; /* the panels; DIRECT: row k is at b + k * b_rs floats, unaligned; SOURCE: the callback's ctx; LATE:
+                    the panels, or NULL for B itself, |whole| */
   ptrdiff_t b_rs;
   void *c;
   size_t c_rs;
-  const ox_gemm_src *whole; /* COMPRESSED: B itself, which must stay; read where weights are out of range */
+  const ox_gemm_src *whole; /* LATE, COMPRESSED: B itself; COMPRESSED reads it where weights are out of range */
   const ox_gemm_epi *epi;
   ox_stop stop; /* checked between blocks of k */
   ox_gemm_source source;

@@ -47,7 +47,7 @@ static void plan_tiles(ox_gemm_plan *g) {
   size_t a_bytes = g->a_type == OX_F32 ? 0 : OX_ROUND_UP(rows * g->kc * 4, (size_t)64);
   size_t part = g->c_type == OX_F32 || kb == 1 ? 0 : OX_ROUND_UP(rows * g->nc * 4, (size_t)64);
   g->made_ld = (OX_CEIL_DIV(g->nc, (size_t)LINE) | 1) * LINE;
-  bool copied = b_mode == OX_GEMM_DIRECT || (b_mode == OX_GEMM_COMPRESSED && !few);
+  bool copied = b_mode == OX_GEMM_DIRECT || b_mode == OX_GEMM_LATE || (b_mode == OX_GEMM_COMPRESSED && !few);
   size_t b_floats = made ? g->kc * g->made_ld : copied ? g->kc * nr : 0;
   g->scratch = a_bytes + part + b_floats * 4;
 }
@@ -95,23 +95,58 @@ typedef struct block {
   float *edge;
 } block;
 
-/* The address to prefetch while the block of panel |j| at |b| is multiplied: the block that comes next. Weights are
- * often not even in L3, and the first strip would wait for all of them, so each strip prefetches a share. */
+static bool has_panels(const ox_gemm_plan *g, const ox_gemm_io *io) {
+  return g->b_mode == OX_GEMM_PACKED || (g->b_mode == OX_GEMM_LATE && io->b);
+}
+
+/* Whether compressed panels are expanded, a block of k at a time, for more than few rows. */
+static bool expands(const ox_gemm_plan *g) { return g->compressed && !ox_gemm_is_few(g->v, g->m); }
+
+/* Bytes of rows of a panel, plain or compressed; |k| is all of them or where a block begins. */
+static size_t rows_bytes(const ox_gemm_plan *g, size_t k) {
+  if (!g->compressed) return ox_gemm_panel_bytes(g->v, k);
+  return k == g->k ? ox_compressed_panel_bytes(g->compressed, k)
+                   : k / OX_COMPRESSED_ROWS * ox_compressed_segment_bytes(g->compressed);
+}
+
+/* Where the block of panel |j| of the tile lies. */
+static const char *place_of(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, size_t j) {
+  return (const char *)io->b + (w->col + j) / g->v->nr * rows_bytes(g, g->k) + rows_bytes(g, w->k0);
+}
+
+/* The address to prefetch while the block of panel |j| is multiplied: the block that comes next. Weights are often not
+ * even in L3, and the first strip would wait for all of them, so each strip prefetches a share. */
 static const char *next_panel(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, const void *b, size_t j) {
-  size_t nr = g->v->nr, panel_bytes = ox_gemm_panel_bytes(g->v, g->k);
-  if (g->b_mode != OX_GEMM_PACKED) return b;
+  size_t nr = g->v->nr, panel_bytes = rows_bytes(g, g->k);
+  if (!has_panels(g, io) && !expands(g)) return b;
   if (w->kn == g->k && w->rows <= g->v->mr) return (const char *)b + FETCH_AHEAD;
-  if (j + nr < w->cols) return (const char *)b + panel_bytes;
+  if (j + nr < w->cols) return place_of(g, io, w, j + nr);
   const char *first = (const char *)io->b + w->col / nr * panel_bytes;
-  if (w->k0 + w->kn < g->k) return first + ox_gemm_panel_bytes(g->v, w->k0 + w->kn);
+  if (w->k0 + w->kn < g->k) return first + rows_bytes(g, w->k0 + w->kn);
   return w->row + w->rows < g->m ? first : first + OX_CEIL_DIV(w->cols, nr) * panel_bytes;
 }
 
-/* Writes a compressed panel's block of k as plain rows. */
-static void expand_panel(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, ox_gemm_tile *t) {
-  const ox_compressed_panel panel = {t->b, g->k, t->col, t->n, io->whole};
-  g->compressed->expand(&panel, w->k0, w->kn, w->edge);
+/* Sets |t->b| to the block of panel |j|: where it lies, or a copy that is packed or expanded for its strips. */
+static void find_b(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, size_t j, ox_gemm_tile *t) {
   t->b = w->edge, t->b_ks = g->v->nr;
+  if (has_panels(g, io)) {
+    t->b = place_of(g, io, w, j);
+  } else if (expands(g)) {
+    const char *panel = (const char *)io->b + t->col / g->v->nr * rows_bytes(g, g->k);
+    g->compressed->expand(&(ox_compressed_panel){panel, g->k, t->col, t->n, io->whole}, w->k0, w->kn, w->edge);
+  } else if (g->compressed) {
+    t->b = place_of(g, io, w, j);
+  } else if (g->b_mode == OX_GEMM_LATE) {
+    ox_gemm_pack_rows(g->v, io->whole, g->n, t->col / g->v->nr, w->k0, w->kn, w->edge);
+  } else if (g->b_mode == OX_GEMM_DOTS) {
+    t->b = (const float *)io->b + (ptrdiff_t)t->col * io->b_rs + w->k0, t->b_ks = (size_t)io->b_rs;
+  } else if (g->b_mode == OX_GEMM_SOURCE) {
+    t->b = w->edge + j, t->b_ks = g->made_ld;
+  } else if (t->n == g->v->nr) {
+    t->b = (const float *)io->b + (ptrdiff_t)w->k0 * io->b_rs + t->col, t->b_ks = (size_t)io->b_rs;
+  } else {
+    copy_edge(g, io, t->col, t->n, w->k0, w->kn, w->edge);
+  }
 }
 
 /* Runs one block of k: all panels of the tile by all strips. */
@@ -119,10 +154,8 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
                       ptrdiff_t a_ks) {
   const ox_gemm_variant *v = g->v;
   size_t nr = v->nr, c_elem = g->c_type == OX_F32 ? 4 : 2;
-  size_t panel_bytes = ox_gemm_panel_bytes(v, g->k);
-  const ox_compressed_kernels *compressed = g->compressed;
-  const bool expands = compressed && !ox_gemm_is_few(v, g->m);
-  ox_gemm_fn fn = compressed && !expands ? compressed->multiply : g->b_mode == OX_GEMM_DOTS ? v->dots : v->fn;
+  const bool abreast = g->compressed && !expands(g);
+  ox_gemm_fn fn = abreast ? g->compressed->multiply : g->b_mode == OX_GEMM_DOTS ? v->dots : v->fn;
   ox_gemm_tile t = {.a_rs = a_rs,
                     .a_ks = a_ks,
                     .k = w->kn,
@@ -134,26 +167,13 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
                     .c_rs = io->c_rs,
                     .epi = w->k0 + w->kn == g->k ? io->epi : NULL};
   size_t strips = OX_CEIL_DIV(w->rows, (size_t)v->mr), height = OX_CEIL_DIV(w->rows, strips);
-  if (g->b_mode == OX_GEMM_PACKED) t.fetch_step = OX_CEIL_DIV(ox_gemm_panel_bytes(v, 1), strips);
+  if (has_panels(g, io)) t.fetch_step = OX_CEIL_DIV(ox_gemm_panel_bytes(v, 1), strips);
+  if (expands(g)) t.fetch_step = OX_CEIL_DIV(nr * g->compressed->bits / 8, strips);
   if (g->b_mode == OX_GEMM_SOURCE) io->source(io->b, w->k0, w->kn, w->col, w->cols, w->edge, g->made_ld);
-  const size_t step = compressed && !expands ? nr * panels_abreast(compressed) : nr;
+  const size_t step = abreast ? nr * panels_abreast(g->compressed) : nr;
   for (size_t j = 0; j < w->cols; j += step) {
     t.n = OX_MIN(step, w->cols - j), t.col = w->col + j;
-    if (g->b_mode == OX_GEMM_PACKED) {
-      t.b = (const char *)io->b + t.col / nr * panel_bytes + ox_gemm_panel_bytes(v, w->k0), t.b_ks = nr;
-    } else if (compressed) {
-      t.b = (const char *)io->b + t.col / nr * ox_compressed_panel_bytes(compressed, g->k);
-      if (expands) expand_panel(g, io, w, &t);
-    } else if (g->b_mode == OX_GEMM_DOTS) {
-      t.b = (const float *)io->b + (ptrdiff_t)t.col * io->b_rs + w->k0, t.b_ks = (size_t)io->b_rs;
-    } else if (g->b_mode == OX_GEMM_SOURCE) {
-      t.b = w->edge + j, t.b_ks = g->made_ld;
-    } else if (t.n == nr) {
-      t.b = (const float *)io->b + (ptrdiff_t)w->k0 * io->b_rs + t.col, t.b_ks = (size_t)io->b_rs;
-    } else {
-      copy_edge(g, io, t.col, t.n, w->k0, w->kn, w->edge);
-      t.b = w->edge, t.b_ks = nr;
-    }
+    find_b(g, io, w, j, &t);
     const char *next = next_panel(g, io, w, t.b, j);
     for (size_t i = 0; i < w->rows; i += height) {
       t.m = OX_MIN(height, w->rows - i), t.row = w->row + i;

@@ -126,11 +126,10 @@ typedef struct ox_strassen_plan {
 bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k);
 /* The best kernels for the panels of |v| on this CPU; NULL: there are none. */
 const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa have);
-/* The product of |plain|, whose A and C are floats and whose B is PACKED, COMPRESSED or a SOURCE. */
+/* The product of |plain|, whose A and C are floats and whose B is PACKED, LATE, COMPRESSED or a SOURCE. */
 void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_plan *plain, ox_isa have);
 static inline size_t ox_strassen_tiles(const ox_strassen_plan *g) { return ox_gemm_tiles(&g->plain); }
-/* If |io->b_rs| is not 0, a PACKED B is not packed but has this row stride; the result has the same bits. |made| records for
- * which rows of A each worker has made the steps' operands. */
+/* |made| records for which rows of A each worker has made the steps' operands. */
 void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, ox_carried *made, void *scratch);
 
 #endif

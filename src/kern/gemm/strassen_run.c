@@ -127,17 +127,14 @@ static void pack_panels(const walk *w, const place *p) {
       w->io->source(w->io->b, p->k0, 2 * p->half, col + i * nr, nr, w->panels + i * 2 * p->half * nr, nr);
     return;
   }
-  const char *from =
-      (const char *)w->io->b + ((ptrdiff_t)p->k0 * w->io->b_rs + (ptrdiff_t)col) * (ptrdiff_t)sizeof(float);
-  ox_gemm_src src = {from, OX_F32, w->io->b_rs, 1};
+  ox_gemm_src src = *w->io->whole;
+  src.p = (const float *)src.p + (ptrdiff_t)p->k0 * src.ks + (ptrdiff_t)col * src.ns;
   ox_gemm_pack_b(g->v, &src, 2 * p->half, n, 0, 2, w->panels, &w->io->stop);
 }
 
 /* Computes a tile as a plain product. */
 static void run_plain(const ox_strassen_plan *g, const ox_gemm_io *io, size_t tile, size_t band, float *panels) {
-  ox_gemm_plan p = g->plain;
-  if (io->b_rs) p.b_mode = OX_GEMM_DIRECT;
-  ox_gemm_run(&p, io, band * p.mt + tile, panels);
+  ox_gemm_run(&g->plain, io, band * g->plain.mt + tile, panels);
 }
 
 static float *mixed_at(const walk *w, size_t k0) {
@@ -259,7 +256,7 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
     run_plain(g, io, tile, w.band, s + at.panels);
     return;
   }
-  if (io->b_rs || p->b_mode != OX_GEMM_PACKED) w.panels = s + at.panels;
+  if (p->b_mode != OX_GEMM_PACKED && !(p->b_mode == OX_GEMM_LATE && io->b)) w.panels = s + at.panels;
   w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
   w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums, w.added = s + at.added;
   const int64_t finite_rows = (int64_t)tile, odd_rows = -2 - finite_rows; /* odd: not finite, so nothing is made */

@@ -102,9 +102,10 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   for (int d = 0; d < p->rank; d++)
     if (p->b_batch[d]) p->b_count *= (size_t)p->batch[d];
   if (b) {
-    p->b = *b, p->packed = &p->b, p->in_place = ox_product_in_place(c, p);
+    p->b = *b, p->packed = &p->b, p->whole = ox_ctx_constant_place(c, (uint32_t)p->in_b);
+    p->late = ox_product_is_late(c, p);
     OX_TRY(ox_product_compress(c, p));
-    if (p->in_place)
+    if (p->late)
       OX_TRY(ox_product_pack_later(c, &p->b, p->in_b, &p->later));
     else if (!p->compressed)
       OX_TRY(ox_product_pack(c, &p->b, p->in_b));
@@ -112,15 +113,16 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   if (ox_product_splits(c, p)) return ox_product_plan_split(c, p);
   if (ox_product_is_strassen(c, p)) return ox_product_plan_strassen(c, p);
   const ox_gemm_variant *v = b ? b->v : ox_gemm_select(p->type, c->isa);
-  ox_gemm_b mode = choose_mode(p, b);
+  ox_gemm_b mode = p->late ? OX_GEMM_LATE : choose_mode(p, b);
   if (c->tune && !b && p->type == OX_F32) mode = ox_product_measured(c, p, mode);
   p->pack_stage = !b && mode == OX_GEMM_PACKED;
   ox_product_plan_gemm(p, &p->g, v, mode);
-  c->form = p->compressed ? p->compressed->form : v->form[p->pack_stage ? 3 : p->g.b_mode];
+  c->form = p->compressed ? p->compressed->form : v->form[p->pack_stage ? 3 : p->late ? OX_GEMM_PACKED : p->g.b_mode];
   p->b_bytes = ox_gemm_b_bytes(v, p->k, p->n);
   size_t tiles = ox_gemm_tiles(&p->g), macs = OX_MAX(p->m * p->n * OX_MAX(p->k, (size_t)1), (size_t)1);
   p->batches_per_tile = tiles > 1 ? 1 : (int64_t)OX_MAX((size_t)BATCH_TILE_MACS / macs, (size_t)1);
   OX_TRY(ox_ctx_plan(c, OX_CEIL_DIV(p->n_batch, p->batches_per_tile) * (int64_t)tiles, p->g.scratch));
+  if (p->late) ox_product_begins(c);
   return p->pack_stage ? plan_pack_stage(c, p) : NULL;
 }
 
@@ -145,7 +147,9 @@ static void run_tile(const ox_kernel_ctx *c, const ox_product *p, int64_t batch,
   ox_gemm_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .c_rs = p->n, .epi = &epi, .stop = ox_ctx_stop(c)};
   io.whole = &whole;
   io.a = (const char *)c->in[p->in_a]->data + ox_product_offset(p, batch, p->a_batch) * (int64_t)elem;
-  if (p->packed)
+  if (p->late)
+    io.b = ((const ox_product_shared *)c->shared)->panels;
+  else if (p->packed)
     io.b = (const char *)*p->packed->panels + matrix * p->packed->matrix_bytes;
   else if (p->pack_stage)
     io.b = (const char *)c->shared + matrix * p->b_bytes;
@@ -279,6 +283,8 @@ ox_status *ox_product_run(const ox_kernel_ctx *c, const ox_product *p, uint32_t 
     ox_product_run_split(c, p, stage, tiles, scratch);
   } else if (p->strassen) {
     return ox_product_run_strassen(c, p, stage, tiles, scratch);
+  } else if (p->late && stage == 0) {
+    return ox_product_begin(c, p);
   } else if (p->pack_stage && stage == 0) {
     run_pack(c, p, tiles);
   } else {

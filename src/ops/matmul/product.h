@@ -45,10 +45,10 @@ typedef struct ox_product {
   ox_strassen_plan z;
   ox_product_b b;
   const ox_product_b *packed; /* b, with its panels; NULL: B is not constant */
-  const float *in_place;      /* B itself (unaligned), for a first run that reads it in place; NULL: panels are used */
-  void *later;                /* token for packing it after that (ox_product_pack_later) */
+  const void *whole;          /* B itself (unaligned), if it is constant and has an address */
+  bool late;                  /* the first run reads it there, a later one packs it: stage 0 decides */
+  void *later;                /* token for packing it (ox_product_pack_later) */
   const ox_compressed_kernels *compressed; /* B's panels are compressed; NULL: they are not */
-  const void *whole;          /* with |compressed|: B itself (unaligned) */
   bool pack_stage;            /* stage 0 packs B into the shared memory */
   size_t b_count, b_bytes;    /* matrices of B, bytes of the panels of one */
   size_t panels_per_tile, packs_per_matrix;
@@ -87,15 +87,28 @@ void ox_product_run_split(const ox_kernel_ctx *c, const ox_product *p, uint32_t 
 
 /* product_strassen.c: products by Strassen's algorithm, where that is faster. */
 bool ox_product_is_strassen(const ox_kernel_ctx *c, const ox_product *p);
-/* The address of B if a first run can read it in place, which saves waiting for new pages; NULL: it is packed first. */
-const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p);
 OX_NODISCARD ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p);
 OX_NODISCARD ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage,
                                                 ox_range tiles, void *scratch);
 
-/* product_compress.c: constant B in compressed panels. Sets p->compressed and p->whole and arranges packing, where that
- * is faster or B is in such panels already. */
+/* product_late.c: constant B that the first run reads in place, which saves waiting for new pages, and leaves open
+ * which panels it gets: those for many rows or for few. */
+bool ox_product_is_late(const ox_kernel_ctx *c, const ox_product *p);
+/* The shared memory of such a product, and of one by Strassen's algorithm. */
+typedef struct ox_product_shared {
+  const void *panels; /* NULL: this run reads B in place */
+  ox_carried made;
+} ox_product_shared;
+/* In prepare, when the tiles are known: makes them stage 1 and ox_product_begin stage 0. */
+void ox_product_begins(ox_kernel_ctx *c);
+/* Decides whether this run reads B in place, as the first run of any shape does, or packs it. */
+OX_NODISCARD ox_status *ox_product_begin(const ox_kernel_ctx *c, const ox_product *p);
+
+/* product_compress.c: constant B in compressed panels. Sets p->compressed and arranges packing, where that is faster or
+ * B is in such panels already. Needs p->whole. */
 OX_NODISCARD ox_status *ox_product_compress(ox_kernel_ctx *c, ox_product *p);
+/* Below so many bytes of constants weights are not compressed. */
+enum { OX_PRODUCT_LEAST_COMPRESSED = 32 << 20 };
 /* The plan of the product by plain kernels: by compressed panels if there are, else B is |mode|. */
 void ox_product_plan_gemm(const ox_product *p, ox_gemm_plan *out, const ox_gemm_variant *v, ox_gemm_b mode);
 /* B itself, for matrix |matrix|. */

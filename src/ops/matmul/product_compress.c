@@ -8,7 +8,7 @@
 
 /* Below these sizes of a model's constants, weights may stay in cache from run to run, where plain panels are read
  * faster: in up to 32 MB of L3 on Zen, in hundreds on large Xeons. Sixteen bits halve what is read from L3, too. */
-enum { LEAST_FOR_16_BITS = 32 << 20, LEAST = 48 << 20, LEAST_ON_INTEL = 128 << 20, LEAST_OF_MATRIX = 256 << 10 };
+enum { LEAST = 48 << 20, LEAST_ON_INTEL = 128 << 20, LEAST_OF_MATRIX = 256 << 10 };
 
 typedef struct compressing {
   const ox_product *p;
@@ -40,7 +40,7 @@ static void compress_units(const ox_pack *pack, const ox_tensor *const *in, void
 }
 
 static size_t least_of_model(const ox_compressed_kernels *c) {
-  if (c->bits == 16) return LEAST_FOR_16_BITS;
+  if (c->bits == 16) return OX_PRODUCT_LEAST_COMPRESSED;
   return ox_cpu_kind() & OX_SLOW_L3 ? LEAST_ON_INTEL : LEAST;
 }
 
@@ -50,7 +50,7 @@ static int way_of(const ox_kernel_ctx *c, const ox_product *p) {
   int use = atomic_load_explicit(b->use, memory_order_relaxed);
   if (use >= OX_B_COMPRESSED) return use - OX_B_COMPRESSED;
   if (use == OX_B_PACKED || !ox_gemm_is_few(b->v, p->m)) return -1;
-  if (ox_ctx_constant_bytes(c) < LEAST_FOR_16_BITS || b->matrix_bytes < LEAST_OF_MATRIX) return -1;
+  if (ox_ctx_constant_bytes(c) < OX_PRODUCT_LEAST_COMPRESSED || b->matrix_bytes < LEAST_OF_MATRIX) return -1;
   if (ox_split_select(c->isa) && p->b_ns != 1) return -1; /* a matrix unit will not read it in place */
   ox_gemm_src src = ox_product_whole(p, 0);
   int way = ox_compressed_choose(b->v, &src, p->k, p->n);
@@ -63,10 +63,9 @@ static int way_of(const ox_kernel_ctx *c, const ox_product *p) {
 
 ox_status *ox_product_compress(ox_kernel_ctx *c, ox_product *p) {
   ox_product_b *b = &p->b;
-  p->whole = ox_ctx_constant_place(c, (uint32_t)p->in_b);
   const int way = p->whole ? way_of(c, p) : -1;
   if (way < 0) return NULL;
-  p->compressed = ox_compressed_kernels_of(b->v, way), p->in_place = NULL;
+  p->compressed = ox_compressed_kernels_of(b->v, way), p->late = false;
   compressing *k = ox_ctx_alloc(c, sizeof *k);
   if (!k) return ox_oom();
   ox_gemm_src src = ox_product_whole(p, 0);
