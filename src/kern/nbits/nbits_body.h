@@ -105,28 +105,35 @@ OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const
 }
 
 /* Float rows: weights are converted to floats in registers. For few rows the sum of each block is scaled; for more, the
- * weights are, which the rows share, so that each row needs only one sum. */
+ * weights are, which the rows share, so that each row needs only one sum. One row and two have interleaved sums: one
+ * would wait for each FMA's latency. */
 OX_INLINE void floats(const ox_nbits_tile *t, vf32 *total, const int m, const int bits) {
   const size_t vectors = t->f.block * (size_t)bits / 32;
   const bool scaled = m > BYTE_ROWS;
+  const int ku = m == 1 ? 4 : m == 2 ? 2 : 1;
   const uint8_t *w = t->w;
   for (size_t b = 0; b < t->f.blocks; b++) {
     const float *a = t->a + b * t->f.block;
     const uint8_t *tail = w + vectors * 4 * L + 4 * L;
-    vf32 zero = zeros_of(&t->f, &tail), scale = load_floats(w + vectors * 4 * L), sum[MOST_ROWS];
-    OX_UNROLL for (int r = 0; r < m; r++) sum[r] = scaled ? total[r] : vf32_zero();
+    vf32 zero = zeros_of(&t->f, &tail), scale = load_floats(w + vectors * 4 * L), sum[MOST_ROWS][4];
+    OX_UNROLL for (int r = 0; r < m; r++) OX_UNROLL for (int u = 0; u < ku; u++) sum[r][u] =
+        scaled ? total[r] : vf32_zero();
     for (size_t v = 0; v < vectors; v++, w += 4 * L) {
       vi32 x = load_words(w);
       OX_UNROLL for (int i = 0; i < 8 / bits; i++) OX_UNROLL for (int e = 0; e < 4; e++) {
         vi32 u = vi32_and(vi32_shr(x, i * bits + 8 * e), vi32_splat((1 << bits) - 1));
         vf32 f = vf32_sub(vi32_to_f32(u), zero);
         if (scaled) f = vf32_mul(f, scale);
-        OX_UNROLL for (int r = 0; r < m; r++) sum[r] =
-            vf32_fma(f, vf32_splat(a[(size_t)r * t->a_rs + (v + (size_t)i * vectors) * 4 + (size_t)e]), sum[r]);
+        OX_UNROLL for (int r = 0; r < m; r++) sum[r][e % ku] =
+            vf32_fma(f, vf32_splat(a[(size_t)r * t->a_rs + (v + (size_t)i * vectors) * 4 + (size_t)e]), sum[r][e % ku]);
       }
     }
     w = tail;
-    OX_UNROLL for (int r = 0; r < m; r++) total[r] = scaled ? sum[r] : vf32_fma(sum[r], scale, total[r]);
+    OX_UNROLL for (int r = 0; r < m; r++) {
+      OX_UNROLL for (int u = ku / 2; u; u /= 2) OX_UNROLL for (int j = 0; j < u; j++) sum[r][j] =
+          vf32_add(sum[r][j], sum[r][j + u]);
+      total[r] = scaled ? sum[r][0] : vf32_fma(sum[r][0], scale, total[r]);
+    }
   }
 }
 

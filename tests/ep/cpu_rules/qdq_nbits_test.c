@@ -21,6 +21,7 @@
 #define ZEROS(k, to)                                                                            \
   "k0 = Constant <value_float = " #k ".0> () z0 = Mod <fmod = 1> (t3, k0) z1 = Cast <to = " #to \
   "> (z0) z = Reshape (z1, c) "
+#define SCALAR "t0 = Constant <value_float = 0.5> () "
 #define BLOCKS(size) "DequantizeLinear <axis = 0, block_size = " #size "> "
 
 static const rg_row rows[] = {
@@ -48,6 +49,32 @@ static const rg_row rows[] = {
     {HEAD "(float[40, 4176] x) => (float[40, 5] y) " INTEGERS(146160, 5, 16, 21) SCALES(261, 5, 1305)
          ZEROS(16, 21) "w = " BLOCKS(16) "(q, t, z) y = MatMul (x, w) }",
      "qdq-nbits", "MatMulNBits", 1e-5},
+    /* large, with a scale for all weights, or for each column; turned before or after; rows that do not fill blocks */
+    {HEAD "(float[n, 2048] x) => (float[n, 2060] y) " INTEGERS(29532160, 2060, 251, 3) SCALAR
+     "w = DequantizeLinear (q, t0) y = MatMul (x, w) }",
+     "qdq-nbits", "MatMulNBits", 1e-5},
+    {HEAD "(float[3, 2050] x) => (float[3, 2060] y) " INTEGERS(29561000, 2060, 251, 2) SCALES(1, 2060, 2060)
+         ZEROS(200, 2) "w = DequantizeLinear (q, t3, z1) y = MatMul (x, w) }",
+     "qdq-nbits", "MatMulNBits", 1e-5},
+    {HEAD "(float[3, 2050] x) => (float[3, 2060] y) " INTEGERS(29561000, 2050, 251, 2) SCALES(1, 2060, 2060)
+         ZEROS(200, 2) "v = DequantizeLinear <axis = -2> (q, t3, z1) w = Transpose (v) y = MatMul (x, w) }",
+     "qdq-nbits", "MatMulNBits", 1e-5},
+    {HEAD "(float[3, 2050] x, int64[2] at) => (float[3, 2060] y, int8[2, 2050] e) " INTEGERS(29561000, 2050, 127, 3)
+         SCALAR "v = Transpose <perm = [1, 0]> (q) w = DequantizeLinear (v, t0) y = MatMul (x, w) e = Gather (q, at) }",
+     "qdq-nbits", "MatMulNBits Gather", 1e-5},
+    /* a scale for each row; many rows of A; small; of four bits */
+    {HEAD "(float[3, 2060] x) => (float[3, 2060] y) " INTEGERS(29705200, 2060, 251, 2)
+         SCALES(1, 2060, 2060) "w = DequantizeLinear <axis = 0> (q, t3) y = MatMul (x, w) }",
+     "!qdq-nbits", NULL, 1e-5},
+    {HEAD "(float[2, 32, 2048] x) => (float[2, 32, 2060] y) " INTEGERS(29532160, 2060, 251, 3) SCALAR
+     "w = DequantizeLinear (q, t0) y = MatMul (x, w) }",
+     "!qdq-nbits", NULL, 1e-5},
+    {HEAD "(float[3, 64] x) => (float[3, 70] y) " INTEGERS(31360, 70, 127, 3) SCALAR
+     "w = DequantizeLinear (q, t0) y = MatMul (x, w) }",
+     "!qdq-nbits", NULL, 1e-6},
+    {HEAD "(float[3, 2048] x) => (float[3, 2060] y) " INTEGERS(29532160, 2060, 8, 22) SCALAR
+     "w = DequantizeLinear (q, t0) y = MatMul (x, w) }",
+     "!qdq-nbits", NULL, 1e-5},
     /* blocks along rows, of another size, weights with another reader */
     {HEAD "(float[3, 64] x) => (float[3, 64] y) " INTEGERS(28672, 64, 16, 21)
          SCALES(64, 2, 128) "w = DequantizeLinear <axis = 1, block_size = 32> (q, t) y = MatMul (x, w) }",

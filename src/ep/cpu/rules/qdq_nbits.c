@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/rules/qdq_nbits.c - MatMul by constant weights that DequantizeLinear makes of blocks of rows, as quantizers of
+ * ep/cpu/rules/qdq_nbits.c - MatMul by constant weights that DequantizeLinear makes of integers, as quantizers of
  * weights alone write them => com.microsoft.MatMulNBits, which keeps their few bits in memory. It wants columns behind
- * one another: they are turned as the kernel packs them. Removes a node. */
+ * one another: they are turned as the kernel packs them. Blocks of rows have a scale each; or columns do, or all
+ * weights have one: then only large matrices are taken, which few rows are multiplied by (an embedding that is the last
+ * layer, too, behind a Transpose). Removes a node. */
+#include <stdbool.h>
+
 #include "base/macros.h"
 #include "base/status.h"
 #include "onyx/rewrite.h"
 
 static const char ms[] = "com.microsoft";
 enum { X, SCALE, ZERO };
+/* Of matrices without blocks: elements from which on a core reads them from memory, rows of A below which it waits for
+ * them; the largest block, and the smallest. */
+enum { LEAST = 4 << 20, ROWS = 64, LARGEST = 256, SMALLEST = 16 };
 
 static const ox_pat product[] = {{.op = "MatMul", .types = OX_BIT(OX_F32)}};
 
-/* Integers of |bits|, of which |middle| makes unsigned ones: |rows| x |columns|, |block| rows to a scale. */
+/* Integers of |bits|, of which |middle| makes unsigned ones: |rows| x |columns|, |block| rows to a scale. |scales|: 0
+ * if each block has its own, else how many there are for all columns. turned: columns lie behind one another. */
 typedef struct weights {
-  int64_t rows, columns, block, blocks, bits, middle;
+  int64_t rows, columns, block, blocks, bits, middle, scales;
+  bool turned;
 } weights;
 
 typedef struct found {
-  ox_id dequantize;
+  ox_id top, dequantize, transpose; /* top: makes B; transpose: OX_NONE, or what turns the integers or the floats */
   weights w;
 } found;
 
@@ -29,24 +38,66 @@ static int shaped(const ox_tensor *t, int64_t rows, int64_t columns) {
   return t->shape.rank == 2 && t->shape.dim[0] == rows && t->shape.dim[1] == columns;
 }
 
-static int weights_of(const ox_rewrite *g, ox_id node, weights *w) {
-  const ox_tensor *x = ox_const_type(g, ox_in(g, node, X)), *s = ox_const_type(g, ox_in(g, node, SCALE));
-  ox_id zero = ox_in(g, node, ZERO);
-  if (!x || !s || !bits_of(x->dtype) || x->shape.rank != 2 || s->dtype != OX_F32) return 0;
+/* Scales of blocks of rows. */
+static int find_blocks(const ox_rewrite *g, ox_id node, weights *w) {
+  const ox_tensor *s = ox_const_type(g, ox_in(g, node, SCALE)), *z = ox_const_type(g, ox_in(g, node, ZERO));
   int64_t block = ox_attr_i(g, node, "block_size", 0), axis = ox_attr_i(g, node, "axis", 1);
-  if ((axis != 0 && axis != -2) || block < 16 || block > 256 || (block & (block - 1))) return 0;
-  *w = (weights){x->shape.dim[0], x->shape.dim[1], block, 0, bits_of(x->dtype), 0};
-  w->blocks = OX_CEIL_DIV(w->rows, block);
-  if (x->dtype == OX_I4 || x->dtype == OX_I8) w->middle = (int64_t)1 << (w->bits - 1);
-  if (w->rows < 1 || w->columns < 1 || !shaped(s, w->blocks, w->columns)) return 0;
+  if ((axis != 0 && axis != -2) || block < SMALLEST || block > LARGEST || (block & (block - 1))) return 0;
+  w->block = block, w->blocks = OX_CEIL_DIV(w->rows, block);
+  return shaped(s, w->blocks, w->columns) && (!z || shaped(z, w->blocks, w->columns));
+}
+
+/* One scale, or one for each column; |axis|: the dimension of columns in what the node dequantizes. Blocks are as long
+ * as they may be without making the matrix a sixteenth longer. */
+static int find_columns(const ox_rewrite *g, ox_id node, int64_t axis, weights *w) {
+  const ox_tensor *s = ox_const_type(g, ox_in(g, node, SCALE)), *z = ox_const_type(g, ox_in(g, node, ZERO));
+  const int64_t at = ox_attr_i(g, node, "axis", 1);
+  w->scales = ox_elements(&s->shape);
+  if (w->rows * w->columns < LEAST || w->bits != 8 || ox_attr_i(g, node, "block_size", 0)) return 0;
+  if (w->scales != 1 && (w->scales != w->columns || s->shape.rank != 1 || at + (at < 0 ? 2 : 0) != axis)) return 0;
+  for (w->block = LARGEST; w->block > SMALLEST; w->block /= 2)
+    if (OX_ROUND_UP(w->rows, w->block) - w->rows <= w->rows / 16) break;
+  w->blocks = OX_CEIL_DIV(w->rows, w->block);
+  return !z || ox_elements(&z->shape) == w->scales;
+}
+
+/* Whether the rows of A are known to be many. */
+static int is_tall(const ox_rewrite *g, ox_id a) {
+  const ox_shape *s = ox_shape_at(g, a);
+  return s->rank > 1 && ox_elements_of(s, 0, s->rank - 1) >= ROWS;
+}
+
+static int weights_of(const ox_rewrite *g, const ox_match *m, found *f) {
+  const ox_id node = f->dequantize, turn = f->transpose;
+  const int inside = turn != OX_NONE && ox_producer(g, ox_in(g, node, X)) == turn;
+  const ox_tensor *x = ox_const_type(g, ox_in(g, inside ? turn : node, X)),
+                  *s = ox_const_type(g, ox_in(g, node, SCALE));
+  const ox_id zero = ox_in(g, node, ZERO);
   const ox_tensor *z = ox_const_type(g, zero);
-  return zero == OX_NONE || (z && z->dtype == x->dtype && shaped(z, w->blocks, w->columns));
+  weights *w = &f->w;
+  if (!x || !s || !bits_of(x->dtype) || x->shape.rank != 2 || s->dtype != OX_F32) return 0;
+  if (zero != OX_NONE && (!z || z->dtype != x->dtype)) return 0;
+  *w = (weights){x->shape.dim[turn != OX_NONE], x->shape.dim[turn == OX_NONE], .bits = bits_of(x->dtype)};
+  w->turned = turn != OX_NONE;
+  if (x->dtype == OX_I4 || x->dtype == OX_I8) w->middle = (int64_t)1 << (w->bits - 1);
+  if (w->rows < 1 || w->columns < 1) return 0;
+  if (!w->turned && find_blocks(g, node, w)) return 1;
+  return !is_tall(g, ox_in(g, m->node[0], 0)) && find_columns(g, node, w->turned && !inside ? 0 : 1, w);
+}
+
+static int is_turn(const ox_rewrite *g, ox_id node) {
+  const ox_attr_view *perm = ox_attr_ints(g, node, "perm");
+  return !perm || (perm->n == 2 && perm->ints[0] == 1 && perm->ints[1] == 0);
 }
 
 static int guard(const ox_rewrite *g, ox_match *m) {
   found *f = OX_CAPTURE(m, found);
-  f->dequantize = ox_up1(g, ox_in(g, m->node[0], 1), "DequantizeLinear");
-  return f->dequantize != OX_NONE && weights_of(g, f->dequantize, &f->w) && ox_op_serves(g, ms, "MatMulNBits", OX_F32);
+  ox_id b = ox_in(g, m->node[0], 1), above = ox_up1(g, b, "Transpose");
+  f->top = ox_producer(g, b), f->dequantize = ox_up1(g, above == OX_NONE ? b : ox_in(g, above, 0), "DequantizeLinear");
+  if (f->dequantize == OX_NONE) return 0;
+  f->transpose = above != OX_NONE ? above : ox_up1(g, ox_in(g, f->dequantize, X), "Transpose");
+  if (f->transpose != OX_NONE && !is_turn(g, f->transpose)) return 0;
+  return weights_of(g, m, f) && ox_op_serves(g, ms, "MatMulNBits", OX_F32);
 }
 
 /* ---- columns of a matrix of integers, packed ---- */
@@ -88,28 +139,47 @@ static void turn(const weights *w, int64_t rows, int64_t piece, int64_t bytes, c
   }
 }
 
+/* Bytes of columns that lie behind one another already; those of the last block that are no weights are zeros. */
+static void copy(const weights *w, const ox_tensor *x, int64_t first, int64_t n, uint8_t *to) {
+  const int64_t bytes = w->blocks * w->block;
+  for (int64_t end = first + n, next; first < end; to += next - first, first = next) {
+    const int64_t column = first / bytes, row = first % bytes, here = OX_MIN(w->rows - row, end - first);
+    next = OX_MIN((column + 1) * bytes, end);
+    if (here > 0) take(w, x->data, column * w->rows + row, here, to);
+    memset(to + OX_MAX(here, 0), 0, (size_t)(next - first - OX_MAX(here, 0)));
+  }
+}
+
 static void make_weights(const ox_tensor *x, const void *arg, int64_t first, int64_t n, void *to) {
   const weights *w = arg;
-  turn(w, w->rows, w->block, w->blocks * w->block * w->bits / 8, x, first, n, to);
+  if (w->turned)
+    copy(w, x, first, n, to);
+  else
+    turn(w, w->rows, w->block, w->blocks * w->block * w->bits / 8, x, first, n, to);
 }
 
 static void make_zeros(const ox_tensor *z, const void *arg, int64_t first, int64_t n, void *to) {
   const weights *w = arg;
-  turn(w, w->blocks, OX_MIN(w->blocks, MOST_BLOCK), OX_CEIL_DIV(w->blocks * w->bits, 8), z, first, n, to);
+  for (int64_t i = 0; w->scales && i < n; i++)
+    take(w, z->data, (first + i) / w->blocks % w->scales, 1, (uint8_t *)to + i);
+  if (!w->scales)
+    turn(w, w->blocks, OX_MIN(w->blocks, MOST_BLOCK), OX_CEIL_DIV(w->blocks * w->bits, 8), z, first, n, to);
 }
 
 static void make_scales(const ox_tensor *s, const void *arg, int64_t first, int64_t n, void *to) {
   const weights *w = arg;
   const ox_f32u *from = s->data;
   for (int64_t i = 0; i < n; i++)
-    ((float *)to)[i] = from[(first + i) % w->blocks * w->columns + (first + i) / w->blocks];
+    ((float *)to)[i] = from[w->scales ? (first + i) / w->blocks % w->scales
+                                      : (first + i) % w->blocks * w->columns + (first + i) / w->blocks];
 }
 
 /* ---- the edit ---- */
 
 static ox_status *later(const ox_rewrite *g, const found *f, uint32_t slot, uint32_t dtype, const ox_shape *shape,
                         void (*make)(const ox_tensor *, const void *, int64_t, int64_t, void *), ox_id *out) {
-  ox_id v = ox_in(g, f->dequantize, slot);
+  const ox_id x = ox_in(g, f->dequantize, slot);
+  const ox_id v = slot == X && ox_producer(g, x) != OX_NONE ? ox_in(g, f->transpose, 0) : x;
   return g->api->const_later(g, g->api->value_name(g, v), dtype, shape, ox_const(g, v), make, &f->w, sizeof f->w, out);
 }
 
@@ -140,7 +210,7 @@ static ox_status *apply(const ox_rewrite *g, const ox_match *m) {
   OX_TRY(ox_set_int(g, node, "N", w->columns));
   OX_TRY(ox_set_int(g, node, "bits", w->bits));
   OX_TRY(ox_set_int(g, node, "block_size", w->block));
-  return ox_remove_unused(g, f->dequantize);
+  return ox_remove_unused(g, f->top);
 }
 
 static const ox_rule rules[] = {{OX_RULE("qdq-nbits", OX_OPTIMIZE_EXTENDED, product, guard, apply)}};
