@@ -9,7 +9,7 @@
 #include "session/session.h"
 #include "support/check.h"
 #include "support/kernel_room.h"
-#include "support/missing_data.h"
+#include "support/added_values.h"
 
 enum { K = 1024, N = 8704 /* 34 MiB of weights */, MANY = 96 };
 
@@ -25,7 +25,7 @@ static const struct {
      {N, K}},
 };
 
-static void add_w(ox_wire_out *o, const void *dims) { add_missing(o, "w", 2, dims); }
+static void add_w(ox_wire_out *o, void *dims) { add_missing(o, "w", 2, dims); }
 
 /* Random floats of which |kept| bits stay. */
 static ox_value *weights(ox_env *env, const int64_t *dims, uint32_t kept) {
@@ -106,8 +106,9 @@ static void test_forms_and_bits(void **state) {
     const size_t m = i / OX_COUNT(cases);
     const bool by_unit = ox_split_select(ox_isa_host()) != NULL; /* which does not read transposed weights in place */
     const char *want = has_kernels && !(m && by_unit) ? cases[i % OX_COUNT(cases)].form : "packed";
-    byte_buf b = bytes_with_values(models[m].text, add_w, models[m].w_dims);
-    ox_value *w = weights(env, models[m].w_dims, cases[i % OX_COUNT(cases)].kept);
+    int64_t dims[] = {models[m].w_dims[0], models[m].w_dims[1]};
+    byte_buf b = bytes_with_values(models[m].text, add_w, dims);
+    ox_value *w = weights(env, dims, cases[i % OX_COUNT(cases)].kept);
     check_form(env, &b, w, 1, want), check_form(env, &b, w, 20, want);
     check_orders(env, &b, w);
     ox_value_release(w);

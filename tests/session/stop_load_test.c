@@ -7,10 +7,8 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
-#include "onnx/byte_buf.h"
-#include "onnx/proto/onnx_fields.h"
-#include "onnx/proto/wire.h"
 #include "onyx/onyx.h"
+#include "support/added_values.h"
 
 /* What is w... in the text is a constant, of the bytes below. All of them are more than LARGE when they are packed. */
 #define MODEL(inputs, results) \
@@ -86,24 +84,23 @@ static void add_weight(ox_wire_out *o, const char *name, uint32_t dtype, const i
   ox_out_end(o, t);
 }
 
+typedef struct {
+  size_t model;
+  byte_buf data[MOST_WEIGHTS];
+} weights;
+
+static void add_weights(ox_wire_out *o, void *arg) {
+  weights *w = arg;
+  for (size_t k = 0; k < MOST_WEIGHTS && models[w->model].w[k].dtype; k++)
+    add_weight(o, (const char *[]){"w0", "w1", "w2"}[k], models[w->model].w[k].dtype, models[w->model].w[k].dims,
+               &w->data[k]);
+}
+
 /* The text's model, with its weights at the end of the graph. */
 static byte_buf model_bytes(size_t i) {
-  byte_buf text = bytes_of_text(models[i].text), data[MOST_WEIGHTS] = {{0}};
-  ox_wire_out o = ox_wire_out_of(ox_alloc_heap());
-  ox_wire w = ox_wire_of(text.p, text.n);
-  ox_wire_field f;
-  while (ox_wire_next(&w, &f)) {
-    if (ox_wire_type(f.tag) == OX_WIRE_TYPE_VARINT) ox_out_varint(&o, ox_wire_number(f.tag), f.value);
-    if (ox_wire_type(f.tag) != OX_WIRE_TYPE_LEN) continue;
-    ox_wire_mark field = ox_out_begin(&o, ox_wire_number(f.tag));
-    ox_out_raw(&o, f.bytes.p, f.bytes.n);
-    for (size_t k = 0; f.tag == OX_WIRE_LEN(OX_MODEL_PROTO_GRAPH) && k < MOST_WEIGHTS && models[i].w[k].dtype; k++)
-      add_weight(&o, (const char *[]){"w0", "w1", "w2"}[k], models[i].w[k].dtype, models[i].w[k].dims, &data[k]);
-    ox_out_end(&o, field);
-  }
-  byte_buf b = byte_buf_of(&o);
-  byte_buf_free(&text);
-  for (size_t k = 0; k < MOST_WEIGHTS; k++) byte_buf_free(&data[k]);
+  weights w = {.model = i};
+  byte_buf b = bytes_with_values(models[i].text, add_weights, &w);
+  for (size_t k = 0; k < MOST_WEIGHTS; k++) byte_buf_free(&w.data[k]);
   return b;
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * support/missing_data.h - models whose initializers' data is in a file that is missing, so that callers give it. */
-#ifndef OX_TESTS_MISSING_DATA_H
-#define OX_TESTS_MISSING_DATA_H
+ * support/added_values.h - models in text form with initializers that the text would not hold: large ones, and those
+ * whose data is in a file that is missing, so that callers give it. */
+#ifndef OX_TESTS_ADDED_VALUES_H
+#define OX_TESTS_ADDED_VALUES_H
 
 #include "onnx/byte_buf.h"
 #include "onnx/proto/onnx_fields.h"
 #include "onnx/proto/wire.h"
 #include "support/text_session.h"
 
-/* Writes a float initializer to a graph. */
+/* Writes a float initializer without data to a graph. */
 static inline void add_missing(ox_wire_out *o, const char *name, size_t rank, const int64_t *dims) {
   ox_wire_mark t = ox_out_begin(o, OX_GRAPH_PROTO_INITIALIZER), entry;
   for (size_t i = 0; i < rank; i++) ox_out_varint(o, OX_TENSOR_PROTO_DIMS, (uint64_t)dims[i]);
@@ -22,9 +23,8 @@ static inline void add_missing(ox_wire_out *o, const char *name, size_t rank, co
   ox_out_end(o, t);
 }
 
-/* The model of |text|; |add| writes further fields of its graph. */
-static inline byte_buf bytes_with_values(const char *text, void (*add)(ox_wire_out *o, const void *arg),
-                                         const void *arg) {
+/* The model of |text|; |add| writes further fields at the end of its graph. */
+static inline byte_buf bytes_with_values(const char *text, void (*add)(ox_wire_out *o, void *arg), void *arg) {
   byte_buf b = bytes_of_text(text);
   ox_wire_out o = ox_wire_out_of(ox_alloc_heap());
   ox_wire w = ox_wire_of(b.p, b.n);
