@@ -22,8 +22,8 @@ typedef struct ox_product_b {
   atomic_int *use;           /* OX_B_NEW etc., shared by all shapes and runs */
 } ox_product_b;
 
-/* Not used yet; read in place by a run; packed in plain panels; in compressed ones, of way 0 and up. Those of panels are
- * forms (ox_pack.form), too. */
+/* Not used yet; read in place by a run; packed in plain panels; in compressed ones, of way 0 and up. Those of panels
+ * are forms (ox_pack.form), too. */
 enum { OX_B_NEW, OX_B_READ, OX_B_PACKED, OX_B_COMPRESSED };
 
 typedef struct ox_product {
