@@ -114,8 +114,9 @@ static void check_variant(void **state) {
   if (v->needs & ~ox_isa_host()) skip();
   size_t mr = v->mr, nr = v->nr;
   const size_t shapes[][3] = {
-      {1, 1, 1},    {1, nr, 0},    {mr, nr, 64},       {mr + 1, nr + 1, 65}, {mr - 1, nr - 1, 63},
-      {17, 41, 97}, {2, 211, 300}, {200, 3 * nr, 128}, {5, 7, 1031},         {3, 100, 6}};
+      {1, 1, 1},       {1, nr, 0},          {mr, nr, 64},       {mr + 1, nr + 1, 65}, {mr - 1, nr - 1, 63},
+      {17, 41, 97},    {2, 211, 300},       {200, 3 * nr, 128}, {5, 7, 1031},         {3, 100, 6},
+      {1, 4 * nr, 24}, {1, 9 * nr - 3, 261}};
   static const uint32_t outs[] = {OX_I32, OX_F32, OX_U8, OX_I8};
   for (size_t i = 0; i < OX_COUNT(shapes); i++)
     for (unsigned f = 0; f < 64; f++) {

@@ -68,9 +68,13 @@ typedef struct ox_gemm_i8_extras {
   uint32_t pairs, n;
 } ox_gemm_i8_extras;
 
+enum { OX_GEMM_I8_ABREAST = 4 };
+
 /* The kernels of a variant that splits panels. */
 typedef struct ox_gemm_i8_forms {
   ox_gemm_i8_fn pairs;        /* of split panels */
+  ox_gemm_i8_fn abreast;      /* one row by OX_GEMM_I8_ABREAST of them, a tile each, read in turns: several streams of
+                                 memory are faster than one (kern/gemm/compressed_abreast.h) */
   ox_gemm_i8_fn kept, finish; /* sums of kept weights to t->sums, results from these */
   size_t kept_bytes;          /* of a weight */
   /* As simd/i8_kept.h says: split of NR quads, keep of a multiple of NR. */

@@ -41,10 +41,35 @@ static void pairs_rows(const ox_gemm_i8_tile *t) {
   ox_gemm_i8_store(t, sums, NR);
 }
 
+static void pairs_abreast(const ox_gemm_i8_tile *t) {
+  enum { ABREAST = OX_GEMM_I8_ABREAST, TURN = 4 /* quads */ };
+  _Alignas(64) int32_t sums[ABREAST][NR];
+  memset(sums, 0, sizeof sums);
+  const size_t quads = t->quads;
+  for (size_t q = 0, n; q < quads; q += n) {
+    n = quads - q < TURN ? quads - q : TURN;
+    for (size_t p = 0; p < ABREAST; p++) {
+      const int8_t *b = t[p].b + q * 4 * NR;
+      vi32 acc[NV];
+      OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vi32_load(sums[p] + j * L);
+      for (size_t i = 0; i < n; i++) i8_add_row(acc, t->a + 4 * (q + i), b + i * 4 * NR, NV, true);
+      OX_UNROLL for (int j = 0; j < NV; j++) vi32_store(sums[p] + j * L, acc[j]);
+    }
+  }
+  for (size_t p = 0; p < ABREAST; p++) {
+    const int8_t *b = t[p].b + quads * 4 * NR;
+    vi32 acc[NV];
+    OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vi32_load(sums[p] + j * L);
+    for (size_t e = 0; e < t[p].n_extra; e++) i8_add_row(acc, t->a + 4 * t[p].extra[e], b + e * 4 * NR, NV, true);
+    OX_UNROLL for (int j = 0; j < NV; j++) vi32_store(sums[p] + j * L, acc[j]);
+    ox_gemm_i8_store(&t[p], sums[p], NR);
+  }
+}
+
 static void kept_rows(const ox_gemm_i8_tile *t) { formed_tile(t, t->sums, false); }
 static void finish(const ox_gemm_i8_tile *t) { ox_gemm_i8_store(t, t->sums, NR); }
 
 static bool split(int8_t *quads, int8_t *rest) { return vi32_split_pairs(quads, rest, NV); }
 static void keep(const int8_t *w, size_t quads, int8_t *to) { i8_keep_quads(w, quads, to); }
 
-const ox_gemm_i8_forms GEMM_FORMS = {pairs_rows, kept_rows, finish, I8_KEPT, split, keep};
+const ox_gemm_i8_forms GEMM_FORMS = {pairs_rows, pairs_abreast, kept_rows, finish, I8_KEPT, split, keep};

@@ -2,6 +2,7 @@
  * kern/gemm/gemm_i8_run.c - selection, packing and the driver of 8-bit products. */
 #include <string.h>
 
+#include "base/cpu_kind.h"
 #include "base/macros.h"
 #include "kern/gemm/gemm_i8.h"
 
@@ -78,7 +79,7 @@ void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_
   size_t rows = OX_MIN(g->mc, OX_MAX(m, (size_t)1));
   g->nc = OX_ROUND_UP((size_t)96, nr);
   if (m <= FEW_ROWS)
-    g->nc = OX_MAX(TILE_B_BYTES / kk / nr * nr, nr);
+    g->nc = OX_MAX(TILE_B_BYTES / kk / nr * nr, m == 1 && v->forms ? OX_GEMM_I8_ABREAST * nr : nr);
   else
     while (g->nc < n && rows * g->nc * kk < TILE_MACS) g->nc *= 2;
   g->mt = OX_CEIL_DIV(m, g->mc), g->nt = OX_CEIL_DIV(n, g->nc);
@@ -186,6 +187,32 @@ static void keep_and_run(tile_panel *p) {
   each_strip(p, f->finish);
 }
 
+/* Whether panels of one row are multiplied several at a time. */
+static bool is_abreast(const ox_gemm_i8_plan *g) { return g->m == 1 && g->v->forms && !(ox_cpu_kind() & OX_SLOW_L3); }
+
+/* One row by the |n| panels of its tile, of which |t| is the first: by several at a time, as long as all are split. */
+static size_t run_abreast(const tile_panel *first, size_t n) {
+  enum { ABREAST = OX_GEMM_I8_ABREAST };
+  const ox_gemm_i8_variant *v = first->g->v;
+  const size_t kp = 4 * first->t.quads, nr = v->nr, span = ox_gemm_i8_span(v, kp);
+  size_t done = 0;
+  for (; n - done >= ABREAST; done += ABREAST) {
+    ox_gemm_i8_tile t[ABREAST];
+    for (size_t i = 0; i < ABREAST; i++) {
+      const size_t j = (done + i) * nr;
+      t[i] = first->t, t[i].m = 1, t[i].b += (done + i) * span;
+      const ox_gemm_i8_extras *x = extras_at(v, kp, t[i].b);
+      if (!x->pairs) return done;
+      t[i].extra = places_at(v, kp, t[i].b), t[i].n_extra = x->n;
+      t[i].col += j, t[i].col_sum += j, t[i].c = (char *)t[i].c + j * first->c_elem;
+      if (t[i].b_zero) t[i].b_zero += j;
+      t[i].n = OX_MIN(nr, first->g->n - t[i].col);
+    }
+    v->forms->abreast(t);
+  }
+  return done;
+}
+
 static void run_panel(tile_panel *p) {
   const ox_gemm_i8_variant *v = p->g->v;
   size_t kp = 4 * p->t.quads;
@@ -243,7 +270,11 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
                             .c = (char *)io->c + (row * io->c_rs + at) * c_elem,
                             .c_rs = io->c_rs};
     p.next = p.t.b + (strips == 1 ? FETCH_AHEAD : span);
-    run_panel(&p);
+    size_t done = is_abreast(g) ? run_abreast(&p, OX_CEIL_DIV(cols - j, nr)) : 0;
+    if (done)
+      j += (done - 1) * nr;
+    else
+      run_panel(&p);
   }
   if (v->end) v->end();
 }
