@@ -51,6 +51,22 @@ def tiny_model():
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
+def tiny_decoder():
+    """Logits of five words from tokens [n, new] and all that the cache [n, 1, past, 1] holds of those before."""
+    value = helper.make_tensor_value_info
+    inputs = [value("input_ids", TensorProto.INT64, ["n", "new"]), value("attention_mask", TensorProto.INT64, ["n", "all"]),
+              value("past", TensorProto.FLOAT, ["n", 1, "before", 1])]
+    outputs = [value("logits", TensorProto.FLOAT, None), value("present", TensorProto.FLOAT, ["n", 1, "all", 1])]
+    constants = [numpy_helper.from_array(numpy.array([0, 1, -1, 1]), "s"), numpy_helper.from_array(numpy.array([2]), "two"),
+                 numpy_helper.from_array(numpy.arange(5, dtype=numpy.float32) * 0.5, "words")]
+    nodes = [helper.make_node("Cast", ["input_ids"], ["x"], to=TensorProto.FLOAT), helper.make_node("Reshape", ["x", "s"], ["new"]),
+             helper.make_node("Concat", ["past", "new"], ["present"], axis=2),
+             helper.make_node("ReduceMean", ["present", "two"], ["mean"], keepdims=0),
+             helper.make_node("Sub", ["words", "mean"], ["d"]), helper.make_node("Abs", ["d"], ["logits"])]
+    graph = helper.make_graph(nodes, "decoder", inputs, outputs, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
 class Differences(unittest.TestCase):
     def test_difference(self):
         f = lambda *v: [numpy.array(v, numpy.float32)]
@@ -112,6 +128,24 @@ class Reports(unittest.TestCase):
             self.assertEqual(len(drawn), 2 + sum(len(values) for _, values in row))
             for e in drawn:
                 self.assertLess(float(e.get("x")) + float(e.get("width")), float(document.get("width")))
+
+
+class Generation(unittest.TestCase):
+    def test_a_tiny_decoder(self):
+        module = pathlib.Path(ONYX).parents[1] / "python" / "onyx"
+        if not module.is_dir():
+            self.skipTest("the Python package is not built")
+        with tempfile.TemporaryDirectory() as folder:
+            onnx.save(tiny_decoder(), f"{folder}/model.onnx")
+            done = subprocess.run([sys.executable, "-B", str(ROOT / "bench/models/generate.py"), f"{folder}/model.onnx",
+                                   "--module", str(module), "--prompt", "3", "--tokens", "4", "--rounds", "2"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        head, _, row = done.stdout.decode().splitlines()
+        cells = [c.strip() for c in row.strip("|").split("|")]
+        self.assertEqual(len(cells), len(head.strip("|").split("|")))
+        self.assertEqual(cells[:2], [pathlib.Path(folder).name, "onyx"])
+        self.assertTrue(all(float(c) > 0 for c in cells[2:]), row)
 
 
 class EndToEnd(unittest.TestCase):

@@ -236,7 +236,8 @@ static ox_bconv_mul_fn *const lower[][OX_BCONV_MOST_PIXELS] = {{BCONV_UP_TO(BCON
 #ifdef BCONV_STEM_BODY
 #include BCONV_STEM_BODY
 #else
-#define BCONV_STEMS {0}
+#define BCONV_STEMS \
+  { 0 }
 #endif
 #include "kern/blocks/bconv_grouped_body.h"
 
@@ -291,15 +292,15 @@ static const ox_bconv_variant apart = {.needs = BCONV_NEEDS,
                                        .n_pixels = {BCONV_MR1, BCONV_MR2},
                                        .post_strips = BCONV_POST,
                                        .mul = aparts};
-#define BCONV_VARIANT(halved2, tables, or_split)                                                                \
-  {                                                                                                             \
-    .needs = BCONV_NEEDS, .name = "bconv_" OX_QUOTE(BCONV_ISA), .macs_per_ns = BCONV_RATE, .k_block = BCONV_K,  \
-    .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                        \
-    .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .post_strips = BCONV_POST, .mul = muls,                      \
-    .n_halved = {BCONV_LOWER, halved2, BCONV_HALVED3}, .halved = tables, .few = &few, .apart = &apart,          \
-    .split = or_split, .stems = {BCONV_STEMS}, .grouped_pixels = BCONV_MRG,   \
-    .grouped = groupeds, .even_pixels = {BCONV_EVEN, BCONV_EVEN, BCONV_EVEN8}, .even = evens, .spread = spread, \
-    .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish, .apply_slopes = apply_slopes,     \
+#define BCONV_VARIANT(halved2, tables, or_split)                                                                       \
+  {                                                                                                                    \
+    .needs = BCONV_NEEDS, .name = "bconv_" OX_QUOTE(BCONV_ISA), .macs_per_ns = BCONV_RATE, .k_block = BCONV_K,         \
+    .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                               \
+    .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .post_strips = BCONV_POST, .mul = muls,                             \
+    .n_halved = {BCONV_LOWER, halved2, BCONV_HALVED3}, .halved = tables, .few = &few, .apart = &apart,                 \
+    .split = or_split, .stems = {BCONV_STEMS}, .grouped_pixels = BCONV_MRG, .grouped = groupeds,                       \
+    .even_pixels = {BCONV_EVEN, BCONV_EVEN, BCONV_EVEN8}, .even = evens, .spread = spread, .scale_lines = scale_lines, \
+    .scale_lanes = scale_lanes, .finish = finish, .apply_slopes = apply_slopes,                                        \
   }
 #ifdef BCONV_SPLIT
 static const ox_bconv_variant split = BCONV_VARIANT(BCONV_MR2, BCONV_SPLIT, NULL);
