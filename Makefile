@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run python test test-cross test-backends test-cpu-plugin install uninstall asan tsan fuzz hostile stress check-layers check-arithmetic check-paths model bench-pool bench-models bench-ops clean deps deps-test deps-python format
+.PHONY: all run python test test-cross test-avx512 test-backends test-cpu-plugin install uninstall asan tsan fuzz hostile stress check-layers check-arithmetic check-paths model bench-pool bench-models bench-ops clean deps deps-test deps-python format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -104,6 +104,15 @@ test-cross: deps
 	  qemu-aarch64=qemu-user x86_64-w64-mingw32-gcc=gcc-mingw-w64-x86-64 \
 	  x86_64-w64-mingw32-g++-posix=g++-mingw-w64-x86-64-posix /usr/lib/wine/wine64=wine64 wine
 	@sh tools/run_cross_tests.sh $(BUILD)-cross
+
+# Kernels for AVX-512 on any machine: make test-avx512 CASES="FOLDER kern.compressed" (docs/testing.md).
+test-avx512: deps-test
+	@sh tools/need.sh bochs=bochs /usr/lib/x86_64-linux-gnu/bochs/plugins/libbx_term_gui.so=bochs-term \
+	  /usr/share/bochs/BIOS-bochs-latest=bochsbios /usr/lib/ISOLINUX/isolinux.bin=isolinux \
+	  /usr/lib/syslinux/modules/bios/ldlinux.c32=syslinux-common xorriso=xorriso cpio=cpio /bin/busybox=busybox-static
+	@$(CONFIGURE) -B $(BUILD) -DONYX_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+	@sh tools/run_avx512_tests.sh $(BUILD) $(CASES)
 
 check-layers:
 	@$(PYTHON) tools/check_layers.py
