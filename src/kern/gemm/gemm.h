@@ -160,6 +160,11 @@ typedef struct ox_gemm_io {
   ox_gemm_source source;
 } ox_gemm_io;
 
+/* Whether io->b are plain panels. */
+static inline bool ox_gemm_has_panels(const ox_gemm_plan *g, const ox_gemm_io *io) {
+  return g->b_mode == OX_GEMM_PACKED || (g->b_mode == OX_GEMM_LATE && io->b);
+}
+
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode);
 /* The same for COMPRESSED, by panels for |kernels|. */

@@ -95,10 +95,6 @@ typedef struct block {
   float *edge;
 } block;
 
-static bool has_panels(const ox_gemm_plan *g, const ox_gemm_io *io) {
-  return g->b_mode == OX_GEMM_PACKED || (g->b_mode == OX_GEMM_LATE && io->b);
-}
-
 /* Whether compressed panels are expanded, a block of k at a time, for more than few rows. */
 static bool expands(const ox_gemm_plan *g) { return g->compressed && !ox_gemm_is_few(g->v, g->m); }
 
@@ -118,7 +114,7 @@ static const char *place_of(const ox_gemm_plan *g, const ox_gemm_io *io, const b
  * even in L3, and the first strip would wait for all of them, so each strip prefetches a share. */
 static const char *next_panel(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, const void *b, size_t j) {
   size_t nr = g->v->nr, panel_bytes = rows_bytes(g, g->k);
-  if (!has_panels(g, io) && !expands(g)) return b;
+  if (!ox_gemm_has_panels(g, io) && !expands(g)) return b;
   if (w->kn == g->k && w->rows <= g->v->mr) return (const char *)b + FETCH_AHEAD;
   if (j + nr < w->cols) return place_of(g, io, w, j + nr);
   const char *first = (const char *)io->b + w->col / nr * panel_bytes;
@@ -129,12 +125,10 @@ static const char *next_panel(const ox_gemm_plan *g, const ox_gemm_io *io, const
 /* Sets |t->b| to the block of panel |j|: where it lies, or a copy that is packed or expanded for its strips. */
 static void find_b(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, size_t j, ox_gemm_tile *t) {
   t->b = w->edge, t->b_ks = g->v->nr;
-  if (has_panels(g, io)) {
-    t->b = place_of(g, io, w, j);
-  } else if (expands(g)) {
+  if (expands(g)) {
     const char *panel = (const char *)io->b + t->col / g->v->nr * rows_bytes(g, g->k);
     g->compressed->expand(&(ox_compressed_panel){panel, g->k, t->col, t->n, io->whole}, w->k0, w->kn, w->edge);
-  } else if (g->compressed) {
+  } else if (g->compressed || ox_gemm_has_panels(g, io)) {
     t->b = place_of(g, io, w, j);
   } else if (g->b_mode == OX_GEMM_LATE) {
     ox_gemm_pack_rows(g->v, io->whole, g->n, t->col / g->v->nr, w->k0, w->kn, w->edge);
@@ -167,7 +161,7 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
                     .c_rs = io->c_rs,
                     .epi = w->k0 + w->kn == g->k ? io->epi : NULL};
   size_t strips = OX_CEIL_DIV(w->rows, (size_t)v->mr), height = OX_CEIL_DIV(w->rows, strips);
-  if (has_panels(g, io)) t.fetch_step = OX_CEIL_DIV(ox_gemm_panel_bytes(v, 1), strips);
+  if (ox_gemm_has_panels(g, io)) t.fetch_step = OX_CEIL_DIV(ox_gemm_panel_bytes(v, 1), strips);
   if (expands(g)) t.fetch_step = OX_CEIL_DIV(nr * g->compressed->bits / 8, strips);
   if (g->b_mode == OX_GEMM_SOURCE) io->source(io->b, w->k0, w->kn, w->col, w->cols, w->edge, g->made_ld);
   const size_t step = abreast ? nr * panels_abreast(g->compressed) : nr;

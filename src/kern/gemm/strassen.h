@@ -122,7 +122,7 @@ typedef struct ox_strassen_plan {
   size_t scratch;
 } ox_strassen_plan;
 
-/* Are seven products faster than eight, for an A with rows of unit stride? */
+/* Are seven products faster than eight, for an A with rows of unit stride, and not turned off (OX_PLAIN_SUMS)? */
 bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k);
 /* The best kernels for the panels of |v| on this CPU; NULL: there are none. */
 const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa have);

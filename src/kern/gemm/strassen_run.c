@@ -42,8 +42,8 @@ const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa h
 
 bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k) {
   const variant *x = find(v, have);
-  return x->kernels && k % 2 == 0 && m >= x->least_rows && n >= x->least_side && k >= x->least_side &&
-         k >= x->least_of_b / n && OX_MIN(m, (size_t)MAX_ROWS) <= MOST_OF_A / k;
+  return !(have & OX_PLAIN_SUMS) && x->kernels && k % 2 == 0 && m >= x->least_rows && n >= x->least_side &&
+         k >= x->least_side && k >= x->least_of_b / n && OX_MIN(m, (size_t)MAX_ROWS) <= MOST_OF_A / k;
 }
 
 /* ---- memory of a worker, in floats ---- */
@@ -128,7 +128,7 @@ static void pack_panels(const walk *w, const place *p) {
     return;
   }
   ox_gemm_src src = *w->io->whole;
-  src.p = (const float *)src.p + (ptrdiff_t)p->k0 * src.ks + (ptrdiff_t)col * src.ns;
+  src.p = (const char *)src.p + ((ptrdiff_t)p->k0 * src.ks + (ptrdiff_t)col * src.ns) * (ptrdiff_t)sizeof(float);
   ox_gemm_pack_b(g->v, &src, 2 * p->half, n, 0, 2, w->panels, &w->io->stop);
 }
 
@@ -256,7 +256,7 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
     run_plain(g, io, tile, w.band, s + at.panels);
     return;
   }
-  if (p->b_mode != OX_GEMM_PACKED && !(p->b_mode == OX_GEMM_LATE && io->b)) w.panels = s + at.panels;
+  if (!ox_gemm_has_panels(p, io)) w.panels = s + at.panels;
   w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
   w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums, w.added = s + at.added;
   const int64_t finite_rows = (int64_t)tile, odd_rows = -2 - finite_rows; /* odd: not finite, so nothing is made */

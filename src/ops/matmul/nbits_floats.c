@@ -7,7 +7,7 @@
 ox_status *ox_nbits_floats_plan(ox_kernel_ctx *c, ox_nbits_floats *p, size_t m, size_t n, size_t k) {
   const ox_gemm_variant *v = ox_gemm_select(OX_F32, c->isa);
   ox_gemm_plan_init(&p->g, v, m, n, k, OX_F32, OX_F32, OX_GEMM_SOURCE);
-  p->strassen = !(c->isa & OX_PLAIN_SUMS) && ox_strassen_pays(v, c->isa, m, n, k);
+  p->strassen = ox_strassen_pays(v, c->isa, m, n, k);
   c->form = "floats in L2", c->n_stages = 2, c->n_tiles[0] = 0;
   c->n_tiles[1] = (int64_t)ox_gemm_tiles(&p->g), c->scratch_per_worker = p->g.scratch;
   if (!p->strassen) return NULL;

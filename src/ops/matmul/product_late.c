@@ -21,7 +21,7 @@ void ox_product_begins(ox_kernel_ctx *c) {
 ox_status *ox_product_begin(const ox_kernel_ctx *c, const ox_product *p) {
   ox_product_shared *s = c->shared;
   int use = OX_B_NEW;
-  ox_carried_begin(&s->made);
+  if (p->strassen) ox_carried_begin(&s->made);
   s->panels = p->packed->panels ? *p->packed->panels : NULL;
   if (s->panels || atomic_compare_exchange_strong_explicit(p->packed->use, &use, OX_B_READ, memory_order_relaxed,
                                                            memory_order_relaxed))

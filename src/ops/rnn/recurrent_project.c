@@ -10,8 +10,7 @@ static bool splits(const ox_kernel_ctx *c, const ox_gemm_variant *v, size_t rows
 static recurrent_way choose(const ox_kernel_ctx *c, const ox_gemm_variant *v, size_t rows, size_t n, size_t k) {
   if (c->in[IN_X]->dtype != OX_F32) return PROJECT_PLAIN;
   if (splits(c, v, rows, n, k)) return PROJECT_SPLIT;
-  bool seven = !(c->isa & OX_PLAIN_SUMS) && ox_strassen_pays(v, c->isa, rows, n, k);
-  return seven ? PROJECT_STRASSEN : PROJECT_PLAIN;
+  return ox_strassen_pays(v, c->isa, rows, n, k) ? PROJECT_STRASSEN : PROJECT_PLAIN;
 }
 
 void recurrent_project_plan(const ox_kernel_ctx *c, const recurrent_dims *d, recurrent_project *p) {

@@ -160,9 +160,9 @@ static void make_weights(const ox_tensor *x, const void *arg, int64_t first, int
 
 static void make_zeros(const ox_tensor *z, const void *arg, int64_t first, int64_t n, void *to) {
   const weights *w = arg;
-  for (int64_t i = 0; w->scales && i < n; i++)
-    take(w, z->data, (first + i) / w->blocks % w->scales, 1, (uint8_t *)to + i);
-  if (!w->scales)
+  if (w->scales)
+    for (int64_t i = 0; i < n; i++) take(w, z->data, (first + i) / w->blocks % w->scales, 1, (uint8_t *)to + i);
+  else
     turn(w, w->blocks, OX_MIN(w->blocks, MOST_BLOCK), OX_CEIL_DIV(w->blocks * w->bits, 8), z, first, n, to);
 }
 
