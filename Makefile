@@ -127,7 +127,8 @@ deps:
 	@sh tools/need.sh gcc cmake ninja=ninja-build pkg-config
 
 # For the image plug-in and its tests; it is built with those that are there.
-XNNPACK_LIBS = /usr/include/xnnpack.h=libxnnpack-dev /usr/include/pthreadpool.h=libpthreadpool-dev
+XNNPACK_LIBS = /usr/include/xnnpack.h=libxnnpack-dev /usr/include/pthreadpool.h=libpthreadpool-dev \
+  /usr/include/cpuinfo.h=libcpuinfo-dev
 IMAGE_LIBS = pc:libjpeg=libjpeg-dev pc:libpng=libpng-dev pc:libwebp=libwebp-dev pc:libtiff-4=libtiff-dev \
   pc:libopenjp2=libopenjp2-7-dev /usr/lib/python3/dist-packages/PIL=python3-pil
 PYTHON_TESTS = python3-config=python3-dev /usr/lib/python3/dist-packages/numpy=python3-numpy \

@@ -35,8 +35,8 @@ typedef struct xp_recipe {
 
 /* Implemented in the folder of the library's API (xp_library.h). */
 enum xnn_status xp_lib_make(const xp_recipe *r, xnn_operator_t *out_op);
-/* Width of the library's packed weight panels: column blocks (xp_pool.h) must be a multiple of it. 0: the library
- * blocks columns by itself. */
-extern const uint32_t xp_lib_panel;
+/* Width of the operator's packed weight panels: column blocks (xp_pool.h) must be a multiple of it. 0: its columns are
+ * not to be blocked, or the library does so by itself. */
+uint32_t xp_lib_panel(const xp_recipe *r);
 
 #endif

@@ -55,7 +55,7 @@ enum { BLOCK_BYTES = 256 << 10 };
 
 /* The width of equal column blocks of at most BLOCK_BYTES, in whole panels; 0: one block is enough. */
 static uint32_t block_columns(const xp_recipe *r) {
-  size_t bytes = r->kernel_bytes / r->groups, panel = xp_lib_panel;
+  size_t bytes = r->kernel_bytes / r->groups, panel = xp_lib_panel(r);
   if (!panel || bytes <= BLOCK_BYTES) return 0;
   size_t blocks = (bytes - 1) / BLOCK_BYTES + 1;
   return (uint32_t)(((r->channels_out - 1) / blocks / panel + 1) * panel);

@@ -37,6 +37,8 @@ static const row rows[] = {
     {"ConvTranspose with strides", "float[N,96,4,5] x", 96 * 131 * 9, "96,131,3,3",
      "y = ConvTranspose <strides = [2,2]> (x, w)", F},
     {"a matrix", "float[N,17,1000] x", 1000 * 77, "1000,77", "y = MatMul (x, w)", F},
+    {"a matrix of odd depth", "float[N,17,1001] x", 1001 * 77, "1001,77", "y = MatMul (x, w)", F},
+    {"one row of odd depth", "float[N,1,1001] x", 1001 * 77, "1001,77", "y = MatMul (x, w)", F},
     {"bytes", "uint8[N,128,5,5] x", 128 * 250 * 9, "250,128,3,3",
      "t = Mul (w, k) u = Cast <to = 3> (t) v = Identity (u) " QLINEAR, BYTES},
 };

@@ -37,6 +37,7 @@ static const row rows[] = {
     {"outer batches repeated", 1, 5, 3, 5, 14, 8, 24},
     {"inner batches repeated", 3, 5, 3, 1, 14, 8, 24},
     {"both repeated", 3, 1, 1, 5, 14, 8, 24},
+    {"an odd depth, columns for two threads", 1, 1, 1, 1, 13, 17, 400},
     {"more than a core's cache", 1, 2, 1, 2, 40, 600, 530},
 };
 

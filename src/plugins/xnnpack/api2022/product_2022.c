@@ -8,12 +8,12 @@
 
 #include "../xp_library.h"
 #include "../xp_matrix.h"
+#include "depth_2022.h"
 
 enum {
   FEW = 12,          /* rows for which packing would cost more than the product */
   STRIP = 32,        /* columns that our loop sums up together */
-  PANEL = 16,        /* the library packs whole panels of columns, */
-  GROUP = 4,         /* and whole groups of rows */
+  PANEL = 16,        /* the library packs whole panels of columns */
   OBJECTS = 1 << 13, /* bytes of an operator without its weights, generously */
   ALIGN = 64
 };
@@ -52,7 +52,8 @@ static size_t at_once(const products *p) {
 
 /* The memory of one operator. A result that overflows is SIZE_MAX. */
 static size_t operator_bytes(const products *p) {
-  size_t k = (p->k + GROUP - 1) / GROUP * GROUP + 1, n = (p->n + PANEL - 1) / PANEL * PANEL, bytes;
+  size_t k = (p->k + XP_DEPTH_GROUP - 1) / XP_DEPTH_GROUP * XP_DEPTH_GROUP + 1, n = (p->n + PANEL - 1) / PANEL * PANEL,
+         bytes;
   if (__builtin_mul_overflow(k, n, &bytes) || bytes > (SIZE_MAX - OBJECTS) / (2 * sizeof(float))) return SIZE_MAX;
   return bytes * sizeof(float) + OBJECTS;
 }
@@ -109,7 +110,8 @@ static enum xnn_status many_rows(const products *p, char *room, const float *a, 
   enum xnn_status answer = xnn_create_fully_connected_nc_f32(p->k, p->n, p->k, p->n, b, NULL, -INFINITY, INFINITY,
                                                              p->turned ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS, &op);
   xp_lend(NULL); /* this thread may compute something else while it waits for others */
-  if (answer == xnn_status_success) answer = xnn_setup_fully_connected_nc_f32(op, p->m, a, y, p->pool);
+  if (answer == xnn_status_success)
+    answer = xnn_setup_fully_connected_nc_f32(op, p->m, a, y, xp_setup_pool(p->k, p->pool));
   if (answer == xnn_status_success) answer = xnn_run_operator(op, p->pool);
   loan.at = room;
   xp_lend(&loan);

@@ -2,6 +2,7 @@
  * xnnpack/api2022/weights_2022.c - see xp_library.h: Conv, ConvTranspose, and products with a constant matrix. Setup
  * gets the sizes. */
 #include "../xp_library.h"
+#include "depth_2022.h"
 
 #define PADS(w) (w)->top, (w)->right, (w)->bottom, (w)->left
 #define WINDOW(w) (w)->size[0], (w)->size[1], (w)->stride[0], (w)->stride[1], (w)->dilation[0], (w)->dilation[1]
@@ -102,15 +103,19 @@ static enum xnn_status deconv_setup(const xp_step *s, const xp_call *c, xnn_oper
 }
 
 static enum xnn_status linear_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
-  size_t rows = xp_elements(c->in_dims[0]) / (size_t)s->channels_in;
+  size_t depth = (size_t)s->channels_in, rows = xp_elements(c->in_dims[0]) / depth;
   switch (s->which) {
     case XP_AS_S8:
       return xnn_setup_fully_connected_nc_qs8(op, rows, c->in[0], c->out, c->ep->given);
     case XP_AS_U8:
       return xnn_setup_fully_connected_nc_qu8(op, rows, c->in[0], c->out, c->ep->given);
     default:
-      return xnn_setup_fully_connected_nc_f32(op, rows, c->in[0], c->out, c->ep->given);
+      return xnn_setup_fully_connected_nc_f32(op, rows, c->in[0], c->out, xp_setup_pool(depth, c->ep->given));
   }
+}
+
+uint32_t xp_lib_panel(const xp_recipe *r) {
+  return r->op == XP_LINEAR && r->arithmetic == XP_AS_F32 && !xp_columns_part(r->channels_in) ? 0 : 16;
 }
 
 const xp_calls xp_lib_conv = {NULL, NULL, conv_setup};
@@ -118,5 +123,4 @@ const xp_calls xp_lib_deconv = {NULL, NULL, deconv_setup};
 const xp_calls xp_lib_linear = {NULL, NULL, linear_setup};
 const char xp_lib_version[] = "2022-02";
 const bool xp_lib_pointwise = false;
-const uint32_t xp_lib_panel = 16;
 const bool xp_lib_bounds = true;

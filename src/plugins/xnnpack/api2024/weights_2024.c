@@ -136,6 +136,11 @@ static enum xnn_status product_setup(const xp_step *s, const xp_call *c, xnn_ope
   return xnn_setup_batch_matrix_multiply_nc_f32(op, c->room, c->in[0], c->in[1], c->out);
 }
 
+uint32_t xp_lib_panel(const xp_recipe *r) {
+  (void)r;
+  return 0;
+}
+
 const xp_calls xp_lib_conv = {NULL, conv_reshape, conv_setup};
 const xp_calls xp_lib_deconv = {NULL, deconv_reshape, deconv_setup};
 const xp_calls xp_lib_linear = {NULL, linear_reshape, linear_setup};
@@ -146,5 +151,4 @@ const bool xp_lib_pointwise = false;
 #else
 const bool xp_lib_pointwise = true; /* since 2025-02 a 1x1 Conv no longer uses GEMM */
 #endif
-const uint32_t xp_lib_panel = 0;
 const bool xp_lib_bounds = false;
