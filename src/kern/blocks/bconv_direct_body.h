@@ -3,6 +3,7 @@
  * globals. */
 #include "kern/blocks/bconv_direct.h"
 #include "kern/simd/act_f32.h"
+#include "kern/simd/hide.h"
 
 enum {
   L = VF32_LANES,
@@ -21,11 +22,8 @@ OX_INLINE vf32 bias_of(const float *bias, size_t channels, int j) {
 }
 
 #define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++)
-/* Hides from the compiler how the pointer was computed: else it keeps a register for each address nearby. */
 OX_INLINE float *whole(float *p) {
-#if defined(__GNUC__)
-  __asm__("" : "+r"(p));
-#endif
+  OX_HIDE(p);
   return p;
 }
 
@@ -69,11 +67,39 @@ OX_INLINE void begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *s, size_
   if (m->fetch) OX_UNROLL for (int i = 0; i < mr; i++) OX_PREFETCH_L2(x[0] + m->x_move + (size_t)i * step);
 }
 
+#ifdef BCONV_WHOLE
+/* add_products of one panel where each segment is a whole block and pixels are neighbours, with few instructions beside
+ * the products: they count where another thread of the core takes half of its slots. */
+OX_INLINE const float *add_blocks(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, int mr, int nv) {
+  const float *w = m->w;
+  const size_t hop = m->ahead_k * OX_BLOCK;
+  for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++, w += OX_BLOCK * OX_BLOCK) {
+    const float *x[4];
+    begin_segment(m, s, at, x, mr);
+    w += s->skip;
+    OX_PREFETCH_L2(ahead);
+    for (size_t i = OX_BLOCK; i < hop; i += OX_BLOCK) OX_PREFETCH_L2(ahead + i);
+    ahead += hop;
+    OX_HIDE(x[0]);
+    OX_HIDE(x[1]);
+    OX_HIDE(w);
+    OX_UNROLL for (int k = 0; k < OX_BLOCK; k++) {
+      const float *xk[] = {x[0] + k, x[1] + k, x[2] + k, x[3] + k};
+      add_channel(acc, xk, OX_BLOCK, w + k * OX_BLOCK, m->w_panel, mr, nv);
+    }
+  }
+  return ahead;
+}
+#endif
+
 /* Adds the products of all segments of the strip that is |at| floats after the first. */
 OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, int mr, int nv) {
   const int np = (nv + PER - 1) / PER;
   const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;
+#ifdef BCONV_WHOLE
+  if (nv <= PER && m->whole) return add_blocks(m, at, ahead, acc, mr, nv);
+#endif
 #ifdef BCONV_K_AT_ONCE
   size_t each = (m->ahead_k + OX_BLOCK / BCONV_K_AT_ONCE - 1) / (OX_BLOCK / BCONV_K_AT_ONCE) * OX_BLOCK;
 #endif

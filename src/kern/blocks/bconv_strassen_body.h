@@ -13,8 +13,8 @@ enum {
   NV = 2,                      /* vectors of a block of C */
   COLUMNS = NV * L,
   MOST = BSTRASSEN_MOST,
-  EVERY = MOST <= 6 ? 2 : 1, /* steps of k with a prefetch: short strips have few FMAs to hide it behind */
-  AT_ONCE = 4                /* steps of k */
+  AT_ONCE = 4,                    /* steps of k */
+  EVERY = MOST <= 6 ? AT_ONCE : 1 /* steps with a prefetch of a kind: short strips have few FMAs to hide it behind */
 };
 _Static_assert(!BSTRASSEN_KEEPS || NV == PER, "kept sums are of one panel");
 
@@ -52,12 +52,12 @@ OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
 }
 
 OX_INLINE void fetch_some(fetch *f, const float *next, size_t k, const size_t u) {
-  if (EVERY == 1 || u % 2 == 0) {
+  if (EVERY == 1 || u % 2 == 0) OX_PREFETCH(next + (k + u) / (EVERY == 1 ? 1 : 2) * OX_BLOCK);
+  if (u % EVERY == 0) {
     OX_PREFETCH_L2(f->ahead);
-    OX_PREFETCH(next + (k + u) / EVERY * OX_BLOCK);
     f->ahead += f->step;
   }
-  if (EVERY == 1 || u % 2) {
+  if (u % EVERY == EVERY - 1) {
     OX_PREFETCH_WRITE(f->soon);
     if (NV > PER) OX_PREFETCH_WRITE(f->soon + f->other);
     f->soon += f->soon < f->end ? OX_BLOCK * sizeof(float) : 0;

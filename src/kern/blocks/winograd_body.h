@@ -6,6 +6,9 @@
 #include "kern/simd/act_f32.h"
 
 #define WINO_NAME(stem) OX_PASTE(stem, WINO_ISA)
+#ifndef WINO_K_AT_ONCE
+#define WINO_K_AT_ONCE 1
+#endif
 
 enum { L = VF32_LANES, PER_BLOCK = OX_BLOCK / VF32_LANES };
 
@@ -145,6 +148,15 @@ OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
 
 /* ---- products ---- */
 
+OX_INLINE void mul_k(const float *a, const float *u, vf32 (*acc)[WINO_NV], int mr, int nv) {
+  vf32 b[WINO_NV];
+  OX_UNROLL for (int j = 0; j < nv; j++) b[j] = vf32_load(u + j * L);
+  OX_UNROLL for (int i = 0; i < mr; i++) {
+    vf32 ai = vf32_splat(a[i * OX_BLOCK]);
+    OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(ai, b[j], acc[i][j]);
+  }
+}
+
 /* |ahead|: the weights that follow, perhaps not in cache; |step| floats of them are prefetched for each k. */
 OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const float *ahead, size_t step, int mr, int nv) {
   const float *u = t->u + col, *v = t->v + row * OX_BLOCK;
@@ -158,17 +170,17 @@ OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const floa
     OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
   }
   for (size_t c = 0; c < t->ic; c += OX_BLOCK, v += v_block) {
-    size_t n = OX_MIN(t->ic - c, OX_BLOCK);
-    for (const float *a = v, *end = v + n; a < end; a++, u += t->u_step, ahead += step) {
-      OX_PREFETCH_L2(ahead);
-      if (step > OX_BLOCK) OX_PREFETCH_L2(ahead + OX_BLOCK);
-      vf32 b[WINO_NV];
-      OX_UNROLL for (int j = 0; j < nv; j++) b[j] = vf32_load(u + j * L);
-      OX_UNROLL for (int i = 0; i < mr; i++) {
-        vf32 ai = vf32_splat(a[i * OX_BLOCK]);
-        OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(ai, b[j], acc[i][j]);
+    const float *a = v, *end = v + OX_MIN(t->ic - c, OX_BLOCK);
+    for (; end - a >= WINO_K_AT_ONCE; a += WINO_K_AT_ONCE) {
+      if (step) {
+        OX_UNROLL for (int k = 0; k < WINO_K_AT_ONCE; k++, ahead += step) {
+          OX_PREFETCH_L2(ahead);
+          if (step > OX_BLOCK) OX_PREFETCH_L2(ahead + OX_BLOCK);
+        }
       }
+      OX_UNROLL for (int k = 0; k < WINO_K_AT_ONCE; k++, u += t->u_step) mul_k(a + k, u, acc, mr, nv);
     }
+    for (; a < end; a++, u += t->u_step) mul_k(a, u, acc, mr, nv);
   }
   OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++)
       vf32_store(m + (size_t)i * t->width + j * L, acc[i][j]);
