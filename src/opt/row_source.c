@@ -11,7 +11,7 @@ const ox_shape *ox_shape_of_value(const ox_graph *g, ox_id v) {
 }
 
 static int64_t whole_at(const ox_tensor *t, int64_t i) {
-  return t->dtype == OX_I32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
+  return t->dtype == OX_I32 ? ((const ox_i32u *)t->data)[i] : ((const ox_i64u *)t->data)[i];
 }
 
 /* The list of axes leaves the last of |rank| axes alone. |*out_first|: the first in it. */

@@ -10,9 +10,10 @@
 enum { W = 5, OUT = 10 };
 
 static void start(one_node *n, uint32_t dtype, const void *x, const int64_t *index, const int64_t *shape) {
+  static const int64_t twos[] = {2, 2}; /* the node keeps the pointer */
   one_node_init(n, "", "MaxUnpool", 11, 1);
-  one_node_ints(n, "kernel_shape", 2, (int64_t[]){2, 2});
-  one_node_ints(n, "strides", 2, (int64_t[]){2, 2});
+  one_node_ints(n, "kernel_shape", 2, twos);
+  one_node_ints(n, "strides", 2, twos);
   one_node_input(n, dtype, 4, (int64_t[]){1, 2, W, W}, x);
   one_node_input(n, OX_I64, 4, (int64_t[]){1, 2, W, W}, index);
   if (shape) one_node_input(n, OX_I64, 1, (int64_t[]){4}, shape);

@@ -440,6 +440,7 @@ static void test_errors(void **state) {
   end_by_hand(&c);
   ox_state_release(st);
   ox_session_release(s);
+  ox_env_release(env);
   open_session(MODEL("float[4] x", "float[4] y") "{ y = Neg (x) }", &env, &s);
   CHECK_FAILS(ox_state_create(s, NULL, 0, &st), OX_INVALID_ARGUMENT, "name the pairs");
   ox_session_release(s);

@@ -146,8 +146,8 @@ ox_status *ox_read_nodes(ox_reader *r, ox_str bytes, uint32_t tag, ox_graph *g) 
   for (uint32_t i = 0; ox_wire_next(&w, &f);) {
     if (f.tag != tag) continue;
     node_parts p;
-    ox_status *st = ox_watch_check(g->model->watch);
-    if (!st) st = scan(f.bytes, &p);
+    ox_status *st = scan(f.bytes, &p);
+    if (!st) st = ox_watch_check(g->model->watch);
     if (!st) st = add_node(r, f.bytes, &p, g);
     if (st)
       return ox_status_note(st, "node %u '%.*s' (%.*s)", i, (int)OX_MIN(p.name.n, 200), p.name.p ? p.name.p : "",
