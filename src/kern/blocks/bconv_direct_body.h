@@ -68,9 +68,10 @@ OX_INLINE void begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *s, size_
 }
 
 #ifdef BCONV_WHOLE
-/* add_products of one panel where each segment is a whole block and pixels are neighbours, with few instructions beside
- * the products: they count where another thread of the core takes half of its slots. */
-OX_INLINE const float *add_blocks(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, int mr, int nv) {
+/* add_products of one panel where each segment is a whole block and |step| a constant, with few instructions beside the
+ * products: they count where another thread of the core takes half of its slots. */
+OX_INLINE const float *add_blocks(const ox_bconv_mul *m, size_t at, const float *ahead, const size_t step, sums *acc,
+                                  int mr, int nv) {
   const float *w = m->w;
   const size_t hop = m->ahead_k * OX_BLOCK;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++, w += OX_BLOCK * OX_BLOCK) {
@@ -85,7 +86,7 @@ OX_INLINE const float *add_blocks(const ox_bconv_mul *m, size_t at, const float 
     OX_HIDE(w);
     OX_UNROLL for (int k = 0; k < OX_BLOCK; k++) {
       const float *xk[] = {x[0] + k, x[1] + k, x[2] + k, x[3] + k};
-      add_channel(acc, xk, OX_BLOCK, w + k * OX_BLOCK, m->w_panel, mr, nv);
+      add_channel(acc, xk, step, w + k * OX_BLOCK, m->w_panel, mr, nv);
     }
   }
   return ahead;
@@ -98,7 +99,8 @@ OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const floa
   const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;
 #ifdef BCONV_WHOLE
-  if (nv <= PER && m->whole) return add_blocks(m, at, ahead, acc, mr, nv);
+  if (nv <= PER && m->whole && step == OX_BLOCK) return add_blocks(m, at, ahead, OX_BLOCK, acc, mr, nv);
+  if (nv <= PER && m->whole && step == 2 * OX_BLOCK) return add_blocks(m, at, ahead, 2 * OX_BLOCK, acc, mr, nv);
 #endif
 #ifdef BCONV_K_AT_ONCE
   size_t each = (m->ahead_k + OX_BLOCK / BCONV_K_AT_ONCE - 1) / (OX_BLOCK / BCONV_K_AT_ONCE) * OX_BLOCK;
