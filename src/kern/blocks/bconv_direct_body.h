@@ -99,8 +99,10 @@ OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const floa
   const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;
 #ifdef BCONV_WHOLE
-  if (nv <= PER && m->whole && step == OX_BLOCK) return add_blocks(m, at, ahead, OX_BLOCK, acc, mr, nv);
-  if (nv <= PER && m->whole && step == 2 * OX_BLOCK) return add_blocks(m, at, ahead, 2 * OX_BLOCK, acc, mr, nv);
+  if (nv <= PER && m->whole) {
+    if (step == OX_BLOCK) return add_blocks(m, at, ahead, OX_BLOCK, acc, mr, nv);
+    if (step == 2 * OX_BLOCK) return add_blocks(m, at, ahead, 2 * OX_BLOCK, acc, mr, nv);
+  }
 #endif
 #ifdef BCONV_K_AT_ONCE
   size_t each = (m->ahead_k + OX_BLOCK / BCONV_K_AT_ONCE - 1) / (OX_BLOCK / BCONV_K_AT_ONCE) * OX_BLOCK;
