@@ -31,7 +31,6 @@ typedef struct ox_bconv_mul {
   bool fetch;    /* prefetch the pixels of a strip to come */
   const ox_bconv_seg *segs;
   size_t n_segs;
-  bool whole;                      /* each segment is a block: k = OX_BLOCK */
   float *y[2];                     /* the output pixels of the two runs */
   size_t y_gap;                    /* floats between output pixels; only |apart| supports other values than 0 */
   size_t n_strips, x_move, y_move; /* floats from strip to strip, of X, of Y and Z */

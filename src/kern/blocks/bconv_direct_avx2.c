@@ -7,7 +7,7 @@
 #define BCONV_RATE 60
 #define BCONV_K 512
 #define BCONV_K_AT_ONCE 4
-#define BCONV_WHOLE /* a loop for segments of whole blocks */
+#define BCONV_SUMS     /* four to six pixels by one panel keep their sums in registers of their own */
 #define BCONV_MR1 6    /* pixels beside one panel */
 #define BCONV_LOWER 12 /* beside half a panel */
 #define BCONV_MRG 6    /* in groups */

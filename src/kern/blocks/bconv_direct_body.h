@@ -4,6 +4,7 @@
 #include "kern/blocks/bconv_direct.h"
 #include "kern/simd/act_f32.h"
 #include "kern/simd/hide.h"
+#include "kern/simd/sums.h"
 
 enum {
   L = VF32_LANES,
@@ -67,28 +68,32 @@ OX_INLINE void begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *s, size_
   if (m->fetch) OX_UNROLL for (int i = 0; i < mr; i++) OX_PREFETCH_L2(x[0] + m->x_move + (size_t)i * step);
 }
 
-#ifdef BCONV_WHOLE
-/* add_products of one panel where each segment is a whole block and |step| a constant, with few instructions beside the
- * products: they count where another thread of the core takes half of its slots. */
-OX_INLINE const float *add_blocks(const ox_bconv_mul *m, size_t at, const float *ahead, const size_t step, sums *acc,
-                                  int mr, int nv) {
+#ifdef BCONV_SUMS
+/* add_products of four to six pixels and one panel. */
+OX_INLINE const float *add_pixels(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, const int mr) {
   const float *w = m->w;
-  const size_t hop = m->ahead_k * OX_BLOCK;
-  for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++, w += OX_BLOCK * OX_BLOCK) {
+  const ptrdiff_t step = (ptrdiff_t)(m->x_step * sizeof(float));
+#define BCONV_STEP(k)                                                                             \
+  {                                                                                               \
+    const vf32 wv[2] = {vf32_load(w + (k)*OX_BLOCK), vf32_load(w + (k)*OX_BLOCK + OX_BLOCK / 2)}; \
+    OX_SUMS_STEP(acc, mr, x[0], x[1], step, k, wv);                                               \
+  }
+  OX_SUMS_OPEN(acc, mr);
+  for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
     const float *x[4];
     begin_segment(m, s, at, x, mr);
+    ahead = fetch_weights(m, ahead, ahead + m->ahead_k * OX_BLOCK, 1);
     w += s->skip;
-    OX_PREFETCH_L2(ahead);
-    for (size_t i = OX_BLOCK; i < hop; i += OX_BLOCK) OX_PREFETCH_L2(ahead + i);
-    ahead += hop;
-    OX_HIDE(x[0]);
-    OX_HIDE(x[1]);
-    OX_HIDE(w);
-    OX_UNROLL for (int k = 0; k < OX_BLOCK; k++) {
-      const float *xk[] = {x[0] + k, x[1] + k, x[2] + k, x[3] + k};
-      add_channel(acc, xk, step, w + k * OX_BLOCK, m->w_panel, mr, nv);
+    const float *w_end = w + s->k * OX_BLOCK;
+    for (; w_end - w >= 16 * OX_BLOCK; w += 16 * OX_BLOCK, x[0] += 16, x[1] += 16) {
+      OX_SIXTEEN(BCONV_STEP)
+    }
+    for (; w < w_end; w += OX_BLOCK, x[0]++, x[1]++) {
+      BCONV_STEP(0)
     }
   }
+  OX_SUMS_CLOSE(acc, mr);
+#undef BCONV_STEP
   return ahead;
 }
 #endif
@@ -98,11 +103,8 @@ OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const floa
   const int np = (nv + PER - 1) / PER;
   const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;
-#ifdef BCONV_WHOLE
-  if (nv <= PER && m->whole) {
-    if (step == OX_BLOCK) return add_blocks(m, at, ahead, OX_BLOCK, acc, mr, nv);
-    if (step == 2 * OX_BLOCK) return add_blocks(m, at, ahead, 2 * OX_BLOCK, acc, mr, nv);
-  }
+#ifdef BCONV_SUMS
+  if (nv == 2 && mr >= 4 && mr <= 6) return add_pixels(m, at, ahead, acc, mr);
 #endif
 #ifdef BCONV_K_AT_ONCE
   size_t each = (m->ahead_k + OX_BLOCK / BCONV_K_AT_ONCE - 1) / (OX_BLOCK / BCONV_K_AT_ONCE) * OX_BLOCK;

@@ -311,7 +311,6 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
     strips s = {.x = t->in_place ? xb + first : copy, .y_row = p->y_at[1], .y_step = p->y_at[2]};
     s.x_row = out_line(p, t, 1) * (t->in_place ? in_row : t->len[2] * p->unit);
     s.x_step = out_line(p, t, 2) * p->unit, m.x_step = (size_t)s.x_step;
-    m.whole = p->unit == OX_BLOCK && p->merged == 1 && lead_of(p, t) == 0 && g->ic % OX_BLOCK == 0;
     int64_t k = channels_of(p, t, b0, b1) * p->taps;
     if (m.n_segs && p->k * p->panels * OX_BLOCK * (int64_t)sizeof(float) > KEPT)
       m.ahead_k = (size_t)OX_CEIL_DIV(k, n_strips(p, t) * (int64_t)m.n_segs);

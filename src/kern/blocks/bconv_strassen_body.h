@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "kern/blocks/bconv_strassen.h"
+#include "kern/simd/sums.h"
 
 enum {
   L = VF32_LANES,
@@ -42,14 +43,16 @@ OX_INLINE void load_b(const float *const *b, const size_t b_panel, const int sig
   }
 }
 
+#if BSTRASSEN_MOST > 6
 OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
 #ifdef BSTRASSEN_FMA_AT
   OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = BSTRASSEN_FMA_AT(a, b[j], acc[j]);
 #else
   const vf32 ai = vf32_splat(*a);
-  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vf32_fma_onto(ai, b[j], acc[j]);
+  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vf32_fma(ai, b[j], acc[j]);
 #endif
 }
+#endif
 
 OX_INLINE void fetch_some(fetch *f, const float *next, size_t k, const size_t u) {
   if (EVERY == 1 || u % 2 == 0) OX_PREFETCH(next + (k + u) / (EVERY == 1 ? 1 : 2) * OX_BLOCK);
@@ -64,32 +67,54 @@ OX_INLINE void fetch_some(fetch *f, const float *next, size_t k, const size_t u)
   }
 }
 
-/* |blocks| of channels of |m| pixels from |a| on; |after|: what is read next. If |sign|, sums of weights go to |sum|,
- * where they are kept. */
+/* Reads a row of weights for a step of k; if |sign|, sums of weights go to |*sum|, where they are kept. */
+OX_INLINE void take_b(const float **b, float **sum, const size_t b_panel, const int sign, vf32 *bv) {
+  load_b(b, b_panel, sign, bv);
+  if (BSTRASSEN_KEEPS && sign) {
+    OX_UNROLL for (int j = 0; j < NV; j++) vf32_store(*sum + j * L, bv[j]);
+    *sum += COLUMNS;
+  }
+  b[0] += OX_BLOCK;
+  if (sign) b[1] += OX_BLOCK;
+}
+
+/* |blocks| of channels of |m| pixels from |a| on; |after|: what is read next. */
 OX_INLINE void add_products(const ox_bstrassen_strips *t, const float *a, size_t blocks, const float *after,
                             const float *b0, const float *b1, fetch *f, const int m, const int sign, vf32 acc[][NV]) {
   const size_t b_panel = t->b_panel;
   const float *b[2] = {b0, b1};
   float *sum = t->b_sum;
+#if BSTRASSEN_MOST == 6
+  const ptrdiff_t pixel = OX_BLOCK * sizeof(float);
+#define BSTRASSEN_STEP(u)                        \
+  {                                              \
+    vf32 bv[NV];                                 \
+    fetch_some(f, next, k, u);                   \
+    take_b(b, &sum, b_panel, sign, bv);          \
+    OX_SUMS_STEP(acc, m, ak, ak1, pixel, u, bv); \
+  }
+  OX_SUMS_OPEN(acc, m);
+  for (const float *next; blocks > 0; blocks--, a = next) {
+    const float *ak = a, *ak1 = a + (m + 1) / 2 * OX_BLOCK;
+    next = blocks > 1 ? a + t->a_block : after;
+    for (size_t k = 0; k < OX_BLOCK; k += AT_ONCE, ak += AT_ONCE, ak1 += AT_ONCE) {
+      OX_FOUR(BSTRASSEN_STEP)
+    }
+  }
+  OX_SUMS_CLOSE(acc, m);
+#undef BSTRASSEN_STEP
+#else
   for (; blocks > 0; blocks--) {
     const float *next = blocks > 1 ? a + t->a_block : after;
     for (size_t k = 0; k < OX_BLOCK; k += AT_ONCE) OX_UNROLL for (size_t u = 0; u < AT_ONCE; u++) {
         vf32 bv[NV];
         fetch_some(f, next, k, u);
-        load_b(b, b_panel, sign, bv);
-        if (BSTRASSEN_KEEPS && sign) {
-          OX_UNROLL for (int j = 0; j < NV; j++) vf32_store(sum + j * L, bv[j]);
-          sum += COLUMNS;
-        }
-        OX_UNROLL for (int i = 0; i < m; i++) {
-          const float *ai = a + (size_t)i * OX_BLOCK + k + u;
-          multiply_row(ai, bv, acc[i]);
-        }
-        b[0] += OX_BLOCK;
-        if (sign) b[1] += OX_BLOCK;
+        take_b(b, &sum, b_panel, sign, bv);
+        OX_UNROLL for (int i = 0; i < m; i++) multiply_row(a + (size_t)i * OX_BLOCK + k + u, bv, acc[i]);
       }
     a = next;
   }
+#endif
 }
 
 OX_INLINE void add_product(const float *c, vf32 acc[][NV], const int m) {

@@ -6,7 +6,7 @@
 #define WINO_NEEDS OX_AVX2
 #define WINO_MR 6 /* tiles */
 #define WINO_NV 2 /* vectors of channels */
-#define WINO_K_AT_ONCE 4
+#define WINO_SUMS /* four to six tiles keep their sums in registers of their own */
 #define WINO_RATE 56
 #define WINO_F2_NS 35
 #define WINO_F4_NS 85

@@ -4,11 +4,9 @@
 #include "kern/blocks/winograd.h"
 #include "kern/blocks/winograd_points.h"
 #include "kern/simd/act_f32.h"
+#include "kern/simd/sums.h"
 
 #define WINO_NAME(stem) OX_PASTE(stem, WINO_ISA)
-#ifndef WINO_K_AT_ONCE
-#define WINO_K_AT_ONCE 1
-#endif
 
 enum { L = VF32_LANES, PER_BLOCK = OX_BLOCK / VF32_LANES };
 
@@ -148,19 +146,61 @@ OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
 
 /* ---- products ---- */
 
-OX_INLINE void mul_k(const float *a, const float *u, vf32 (*acc)[WINO_NV], int mr, int nv) {
-  vf32 b[WINO_NV];
-  OX_UNROLL for (int j = 0; j < nv; j++) b[j] = vf32_load(u + j * L);
-  OX_UNROLL for (int i = 0; i < mr; i++) {
-    vf32 ai = vf32_splat(a[i * OX_BLOCK]);
-    OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(ai, b[j], acc[i][j]);
+/* Adds the products of all input channels. |ahead|: the weights that follow, perhaps not in cache; |step| floats of
+ * them are prefetched for each channel. */
+OX_INLINE void mul_channels(const ox_wino_mul *t, const float *u, const float *v, const float *ahead, size_t step,
+                            vf32 (*acc)[WINO_NV], int mr, int nv) {
+  for (size_t c = 0; c < t->ic; c += OX_BLOCK, v += t->inputs * OX_BLOCK) {
+    for (const float *a = v, *end = v + OX_MIN(t->ic - c, OX_BLOCK); a < end; a++, u += t->u_step) {
+      if (step) {
+        OX_PREFETCH_L2(ahead);
+        if (step > OX_BLOCK) OX_PREFETCH_L2(ahead + OX_BLOCK);
+        ahead += step;
+      }
+      vf32 b[WINO_NV];
+      OX_UNROLL for (int j = 0; j < nv; j++) b[j] = vf32_load(u + j * L);
+      OX_UNROLL for (int i = 0; i < mr; i++) {
+        vf32 ai = vf32_splat(a[i * OX_BLOCK]);
+        OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(ai, b[j], acc[i][j]);
+      }
+    }
   }
 }
 
-/* |ahead|: the weights that follow, perhaps not in cache; |step| floats of them are prefetched for each k. */
+#ifdef WINO_SUMS
+/* The same for four to six tiles by two vectors. */
+OX_INLINE void mul_channels_in_sums(const ox_wino_mul *t, const float *u, const float *v, const float *ahead,
+                                    size_t step, vf32 (*acc)[WINO_NV], const int mr) {
+  const ptrdiff_t tile = OX_BLOCK * sizeof(float);
+#define WINO_STEP(k)                                    \
+  {                                                     \
+    const vf32 b[2] = {vf32_load(u), vf32_load(u + L)}; \
+    OX_SUMS_STEP(acc, mr, a, a1, tile, k, b);           \
+    u += t->u_step;                                     \
+  }
+  OX_SUMS_OPEN(acc, mr);
+  for (size_t c = 0; c < t->ic; c += OX_BLOCK, v += t->inputs * OX_BLOCK) {
+    const float *a = v, *a1 = v + (mr + 1) / 2 * OX_BLOCK, *end = v + OX_MIN(t->ic - c, OX_BLOCK);
+    for (; end - a >= 4; a += 4, a1 += 4) {
+      if (step) {
+        OX_UNROLL for (int k = 0; k < 4; k++, ahead += step) {
+          OX_PREFETCH_L2(ahead);
+          if (step > OX_BLOCK) OX_PREFETCH_L2(ahead + OX_BLOCK);
+        }
+      }
+      OX_FOUR(WINO_STEP)
+    }
+    for (; a < end; a++, a1++) {
+      WINO_STEP(0)
+    }
+  }
+  OX_SUMS_CLOSE(acc, mr);
+#undef WINO_STEP
+}
+#endif
+
 OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const float *ahead, size_t step, int mr, int nv) {
   const float *u = t->u + col, *v = t->v + row * OX_BLOCK;
-  size_t v_block = t->inputs * OX_BLOCK;
   vf32 acc[WINO_MR][WINO_NV];
   float *m = t->m + row * t->width + col;
   if (t->add) {
@@ -169,19 +209,12 @@ OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const floa
   } else {
     OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
   }
-  for (size_t c = 0; c < t->ic; c += OX_BLOCK, v += v_block) {
-    const float *a = v, *end = v + OX_MIN(t->ic - c, OX_BLOCK);
-    for (; end - a >= WINO_K_AT_ONCE; a += WINO_K_AT_ONCE) {
-      if (step) {
-        OX_UNROLL for (int k = 0; k < WINO_K_AT_ONCE; k++, ahead += step) {
-          OX_PREFETCH_L2(ahead);
-          if (step > OX_BLOCK) OX_PREFETCH_L2(ahead + OX_BLOCK);
-        }
-      }
-      OX_UNROLL for (int k = 0; k < WINO_K_AT_ONCE; k++, u += t->u_step) mul_k(a + k, u, acc, mr, nv);
-    }
-    for (; a < end; a++, u += t->u_step) mul_k(a, u, acc, mr, nv);
-  }
+#ifdef WINO_SUMS
+  if (mr >= 4)
+    mul_channels_in_sums(t, u, v, ahead, step, acc, mr);
+  else
+#endif
+    mul_channels(t, u, v, ahead, step, acc, mr, nv);
   OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++)
       vf32_store(m + (size_t)i * t->width + j * L, acc[i][j]);
 }

@@ -8,7 +8,7 @@
 enum { NR = GEMM_NV * VF32_LANES };
 #include "base/pages.h"
 #include "kern/gemm/gemm_f32_store.h"
-#include "kern/simd/hide.h"
+#include "kern/simd/sums.h"
 
 /* Dot products of one row with columns j to j + 3 of a transposed B; beyond the last column, that one is repeated. */
 OX_INLINE void dot4(const float *a, const float *b, size_t b_ks, size_t cols, size_t k, float *sums) {
@@ -62,35 +62,29 @@ OX_INLINE void fetch_next(const char *p, const int m, const size_t bytes, bool s
 #define GEMM_CAT(a, b) GEMM_CAT_(a, b)
 #define ROWS GEMM_CAT(GEMM_NAME, rows)
 
+#if GEMM_MR == 6 && GEMM_NV == 2
 #define FOURS GEMM_CAT(GEMM_NAME, fours)
-/* Four steps of k at a time of rows and a panel without gaps; |every|: the steps with a prefetch. Every instruction
- * beside the FMAs counts where another thread of the core takes half of its slots. Returns the end of B. */
-OX_INLINE const GEMM_B_T *FOURS(const ox_gemm_tile *t, const int m, const int nv, const size_t every, const float **a,
-                                const GEMM_B_T *b, vf32 (*acc)[NV]) {
-  const ptrdiff_t rs = t->a_rs;
+/* Four steps of k at a time of |m| rows and a panel without gaps; one in |every| prefetches. */
+OX_INLINE void FOURS(const ox_gemm_tile *t, const int m, const size_t every, vf32 (*acc)[NV]) {
+  const ptrdiff_t rs = t->a_rs * (ptrdiff_t)sizeof(float);
   const size_t fetch_step = every * t->fetch_step;
   const char *fetch = t->fetch;
-  for (size_t n = t->k / 4; n > 0; n--, b += 4 * NR) {
-    OX_HIDE(b);
-    OX_UNROLL for (size_t u = 0; u < 4; u++) {
-      if (u % every == 0) {
-        fetch_next(fetch, m, NR * sizeof *b, t->streams);
-        fetch += fetch_step;
-      }
-      vf32 bv[NV];
-      OX_UNROLL for (int j = 0; j < nv; j++) bv[j] = GEMM_B_LOAD(b + u * NR + (size_t)j * L);
-      OX_UNROLL for (int i = 0; i < m; i++) {
-        vf32 ai = vf32_splat(a[i / 3][i % 3 * rs]);
-        OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(ai, bv[j], acc[i][j]);
-      }
-      OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) {
-        a[g]++;
-        OX_HIDE(a[g]);
-      }
-    }
+  const float *a0 = t->a, *a1 = a0 + (m + 1) / 2 * t->a_rs;
+  const GEMM_B_T *b = t->b;
+  OX_SUMS_OPEN(acc, m);
+  for (size_t n = t->k / 4; n > 0; n--, a0 += 4, a1 += 4, b += 4 * NR) {
+    for (size_t u = 0; u < 4; u += every, fetch += fetch_step) fetch_next(fetch, m, NR * sizeof *b, t->streams);
+#define GEMM_STEP(k)                                                           \
+  {                                                                            \
+    const vf32 bv[2] = {GEMM_B_LOAD(b + k * NR), GEMM_B_LOAD(b + k * NR + L)}; \
+    OX_SUMS_STEP(acc, m, a0, a1, rs, k, bv);                                   \
   }
-  return b;
+    OX_FOUR(GEMM_STEP)
+#undef GEMM_STEP
+  }
+  OX_SUMS_CLOSE(acc, m);
 }
+#endif
 
 /* |m|, |ku| and |nv| are constants after inlining. Few rows have too few independent accumulators to hide the latency
  * of an FMA, so k is split into |ku| interleaved sums. Three rows share a pointer, since p, p + rs and p + 2 rs are all
@@ -113,13 +107,19 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku, const int 
   const int steps = pairs ? 2 : ku;
   const bool each = !pairs || t->fetch_step > 32;
   const size_t fetch_step = each ? t->fetch_step : 2 * t->fetch_step;
-  if (pairs && ks == 1 && b_ks == NR) {
+#ifdef FOURS
+  if (pairs && nv == NV && ks == 1 && b_ks == NR) {
     if (each)
-      b = FOURS(t, m, nv, 1, a, b, acc[0]);
+      FOURS(t, m, 1, acc[0]);
+    else if (t->fetch_step > 16)
+      FOURS(t, m, 2, acc[0]);
     else
-      b = FOURS(t, m, nv, 2, a, b, acc[0]);
-    fetch += k / 4 * 4 * t->fetch_step, k %= 4;
+      FOURS(t, m, 4, acc[0]);
+    const size_t done = k / 4 * 4;
+    OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] += done;
+    b += done * NR, fetch += done * t->fetch_step, k -= done;
   }
+#endif
   for (; k >= (size_t)steps; k -= (size_t)steps) {
     OX_UNROLL for (int u = 0; u < steps; u++) {
       if (u == 0 || each) {
@@ -189,6 +189,7 @@ void GEMM_NAME(const ox_gemm_tile *t) {
 
 #undef GEMM_ROWS
 #undef ROWS
+#undef FOURS
 #undef GEMM_CAT
 #undef GEMM_CAT_
 #undef GEMM_NAME

@@ -4,6 +4,7 @@
  * blocks of B are kept), and perhaps STRASSEN_FMA_AT (a product that reads A itself). Include a simd/f32_<isa>.h first.
  */
 #include "kern/gemm/strassen.h"
+#include "kern/simd/sums.h"
 
 enum { MR = STRASSEN_MR, NR = STRASSEN_NV * VF32_LANES, A_RS = OX_STRASSEN_A_RS };
 enum { SOME = MR / 3 /* rows per pass of the epilogue */ };
@@ -67,6 +68,49 @@ OX_INLINE void load_b(const float *const *b, const int sign, vf32 *to) {
   }
 }
 
+/* How far a strip is along k. */
+typedef struct along_k {
+  const float *a, *b[2];
+  float *sum; /* where the sums of rows of B go */
+  size_t b_ks;
+  const char *fetch, *next; /* prefetched beside: what t->fetch says, and the next strip of A */
+} along_k;
+
+/* Reads a row of B for a step of k; |sign|: of the second block of B, which is added as the panel is read. */
+OX_INLINE void take_b(along_k *at, const int sign, vf32 *bv) {
+  load_b(at->b, sign, bv);
+  if (STRASSEN_KEEPS && sign) {
+    OX_UNROLL for (int j = 0; j < NV; j++) vf32_store(at->sum + j * L, bv[j]);
+    at->sum += NR;
+  }
+  at->b[0] += at->b_ks;
+  if (sign) at->b[1] += at->b_ks;
+}
+
+#if STRASSEN_MR == 6
+/* |n| steps of k. Strips as short as this have few FMAs to hide a prefetch behind: one of a kind for two steps. */
+OX_INLINE void multiply_piece(along_k *at, size_t n, size_t fetch_step, const int m, const int sign, vf32 (*acc)[NV]) {
+  const float *a = at->a, *a1 = a + (m + 1) / 2 * A_RS;
+  const ptrdiff_t rs = A_RS * sizeof(float);
+  vf32 bv[NV];
+#define STRASSEN_STEP(u)                    \
+  {                                         \
+    take_b(at, sign, bv);                   \
+    OX_SUMS_STEP(acc, m, a, a1, rs, u, bv); \
+  }
+  OX_SUMS_OPEN(acc, m);
+  for (; n >= 4; n -= 4, a += 4, a1 += 4) {
+    OX_PREFETCH(at->fetch), OX_PREFETCH(at->fetch + 2 * fetch_step);
+    OX_PREFETCH(at->next), OX_PREFETCH(at->next + 2 * MR * sizeof(float));
+    at->fetch += 4 * fetch_step, at->next += 4 * MR * sizeof(float);
+    OX_FOUR(STRASSEN_STEP)
+  }
+  for (; n > 0; n--, a++, a1++) STRASSEN_STEP(0)
+  OX_SUMS_CLOSE(acc, m);
+#undef STRASSEN_STEP
+  at->a = a;
+}
+#else
 /* Adds an element of A times a row of B to a row of sums. */
 OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
 #ifdef STRASSEN_FMA_AT
@@ -77,34 +121,21 @@ OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
 #endif
 }
 
-/* How far a strip is along k. */
-typedef struct along_k {
-  const float *a, *b[2];
-  float *sum; /* where the sums of rows of B go */
-  size_t b_ks;
-} along_k;
-
-/* One step of k. |m| and |sign| are constants after inlining; |sign|: of the second block of B, which is added as the
- * panel is read. */
-OX_INLINE void multiply_k(along_k *at, const int m, const int sign, vf32 (*acc)[NV]) {
-  vf32 bv[NV];
-  load_b(at->b, sign, bv);
-  if (STRASSEN_KEEPS && sign) {
-    OX_UNROLL for (int j = 0; j < NV; j++) vf32_store(at->sum + j * L, bv[j]);
-    at->sum += NR;
+/* |n| steps of k. */
+OX_INLINE void multiply_piece(along_k *at, size_t n, size_t fetch_step, const int m, const int sign, vf32 (*acc)[NV]) {
+  for (; n > 0; n--, at->a++) {
+    vf32 bv[NV];
+    OX_PREFETCH(at->fetch), OX_PREFETCH(at->next);
+    at->fetch += fetch_step, at->next += MR * sizeof(float);
+    take_b(at, sign, bv);
+    OX_UNROLL for (int i = 0; i < m; i++) multiply_row(at->a + i * A_RS, bv, acc[i]);
   }
-  OX_UNROLL for (int i = 0; i < m; i++) multiply_row(at->a + i * A_RS, bv, acc[i]);
-  at->a++, at->b[0] += at->b_ks;
-  if (sign) at->b[1] += at->b_ks;
 }
+#endif
 
-/* Short strips prefetch in every other step only: they have few FMAs to hide an instruction behind. */
-enum { PAIRS = MR <= 6 };
-
+/* |m| and |sign| are constants after inlining. */
 OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int sign) {
-  along_k at = {t->a, {t->b[0], t->b[1]}, t->b_sum, t->b_ks};
-  const char *fetch = t->fetch, *next = (const char *)(at.a + m * A_RS); /* the next strip of A follows */
-  const size_t fetch_step = t->fetch_step << PAIRS, next_step = (MR * sizeof(float)) << PAIRS;
+  along_k at = {t->a, {t->b[0], t->b[1]}, t->b_sum, t->b_ks, t->fetch, (const char *)(t->a + m * A_RS)};
   vf32 acc[MR][NV];
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_zero();
   /* Rows of the destination are prefetched one at a time: all at once, they would delay the loads of B. */
@@ -115,13 +146,7 @@ OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int 
     for (int j = 0; j < NR; j += 16) OX_PREFETCH_WRITE(soon + j * 4);
     if (r == pieces - 1) piece = k;
     k -= piece;
-    for (size_t n = piece >> PAIRS; n > 0; n--) {
-      OX_PREFETCH(fetch), OX_PREFETCH(next);
-      fetch += fetch_step, next += next_step;
-      multiply_k(&at, m, sign, acc);
-      if (PAIRS) multiply_k(&at, m, sign, acc);
-    }
-    if (PAIRS && piece % 2) multiply_k(&at, m, sign, acc);
+    multiply_piece(&at, piece, t->fetch_step, m, sign, acc);
   }
   if (t->c[1]) add_to(t->c[1], t->c_sign[1], t->c_first, acc, m);
   add_to(t->c[0], t->c_sign[0], t->c_first, acc, m);
