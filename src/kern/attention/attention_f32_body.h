@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kern/attention/attention_rows.h"
+#include "kern/simd/sums.h"
 
 enum { L = VF32_LANES, MR = ATTN_MR, NV = ATTN_NV, NVH = (ATTN_NV + 1) / 2, NL = ATTN_NV * VF32_LANES };
 

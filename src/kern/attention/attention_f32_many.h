@@ -11,7 +11,25 @@ OX_INLINE void attn_qk_block(const int mr, const int nv, const float *k, int64_t
                              const float *bias, float *s) {
   vf32 acc[MR][NV];
   OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
-  for (int64_t e = 0; e < d; e++, q += nv * L) {
+  int64_t e = 0;
+#if ATTN_MR == 6 && ATTN_NV == 2
+  if (mr == MR && nv == NV) {
+    const float *first = k, *second = k + 3 * stride;
+    const ptrdiff_t row = stride * (ptrdiff_t)sizeof(float);
+#define ATTN_STEP(c)                                                            \
+  {                                                                             \
+    const vf32 x[2] = {vf32_load(q + (c)*2 * L), vf32_load(q + (c)*2 * L + L)}; \
+    OX_SUMS_STEP(acc, mr, first, second, row, c, x);                            \
+  }
+    OX_SUMS_OPEN(acc, mr);
+    for (; e + 4 <= d; e += 4, q += 8 * L, first += 4, second += 4) {
+      OX_FOUR(ATTN_STEP)
+    }
+    OX_SUMS_CLOSE(acc, mr);
+#undef ATTN_STEP
+  }
+#endif
+  for (; e < d; e++, q += nv * L) {
     vf32 x[NV];
     OX_UNROLL for (int j = 0; j < nv; j++) x[j] = vf32_load(q + j * L);
     OX_UNROLL for (int i = 0; i < mr; i++) {

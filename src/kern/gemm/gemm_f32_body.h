@@ -62,28 +62,64 @@ OX_INLINE void fetch_next(const char *p, const int m, const size_t bytes, bool s
 #define GEMM_CAT(a, b) GEMM_CAT_(a, b)
 #define ROWS GEMM_CAT(GEMM_NAME, rows)
 
+#define STORE GEMM_CAT(GEMM_NAME, store)
+OX_INLINE void STORE(const ox_gemm_tile *t, const bool common, vf32 (*acc)[NV], const int m, const int nv) {
+  if (common) {
+    finish_common(t, acc, m);
+    return;
+  }
+  _Alignas(64) float sums[GEMM_MR * NR];
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < nv; j++)
+      vf32_store(sums + i * NR + j * L, acc[i][j]);
+  finish(t, sums);
+}
+
 #if GEMM_MR == 6 && GEMM_NV == 2
-#define FOURS GEMM_CAT(GEMM_NAME, fours)
-/* Four steps of k at a time of |m| rows and a panel without gaps; one in |every| prefetches. */
-OX_INLINE void FOURS(const ox_gemm_tile *t, const int m, const size_t every, vf32 (*acc)[NV]) {
+#define STRIP GEMM_CAT(GEMM_NAME, strip)
+/* Four to six rows whose elements are side by side, with sums.h. One in |every| steps of k prefetches, since there are
+ * few FMAs to hide that behind. |m|, |b_ks| if there are no gaps, and |every| are constants after inlining. */
+OX_INLINE void STRIP(const ox_gemm_tile *t, const int m, const size_t b_ks, const size_t every) {
+  const bool common = sizeof(GEMM_B_T) == 4 && is_common(t);
   const ptrdiff_t rs = t->a_rs * (ptrdiff_t)sizeof(float);
   const size_t fetch_step = every * t->fetch_step;
   const char *fetch = t->fetch;
   const float *a0 = t->a, *a1 = a0 + (m + 1) / 2 * t->a_rs;
   const GEMM_B_T *b = t->b;
+  vf32 acc[GEMM_MR][NV];
+  if (common) fetch_common(t, m);
+  OX_UNROLL for (int i = 0; i < m; i++) acc[i][0] = acc[i][1] = vf32_zero();
+#define GEMM_STEP(k)                                                               \
+  {                                                                                \
+    const vf32 bv[2] = {GEMM_B_LOAD(b + k * b_ks), GEMM_B_LOAD(b + k * b_ks + L)}; \
+    OX_SUMS_STEP(acc, m, a0, a1, rs, k, bv);                                       \
+  }
   OX_SUMS_OPEN(acc, m);
-  for (size_t n = t->k / 4; n > 0; n--, a0 += 4, a1 += 4, b += 4 * NR) {
-    for (size_t u = 0; u < 4; u += every, fetch += fetch_step) fetch_next(fetch, m, NR * sizeof *b, t->streams);
-#define GEMM_STEP(k)                                                           \
-  {                                                                            \
-    const vf32 bv[2] = {GEMM_B_LOAD(b + k * NR), GEMM_B_LOAD(b + k * NR + L)}; \
-    OX_SUMS_STEP(acc, m, a0, a1, rs, k, bv);                                   \
-  }
+  for (size_t n = t->k / 4; n > 0; n--, a0 += 4, a1 += 4, b += 4 * b_ks) {
+    OX_UNROLL for (size_t u = 0; u < 4; u += every, fetch += fetch_step)
+        fetch_next(fetch, m, NR * sizeof *b, t->streams);
     OX_FOUR(GEMM_STEP)
-#undef GEMM_STEP
   }
+  for (size_t n = t->k % 4; n > 0; n--, a0++, a1++, b += b_ks) GEMM_STEP(0)
   OX_SUMS_CLOSE(acc, m);
+#undef GEMM_STEP
+  STORE(t, common, acc, m, NV);
 }
+
+#define GEMM_STRIP(m)                                                 \
+  static OX_NOINLINE void GEMM_CAT(STRIP, m)(const ox_gemm_tile *t) { \
+    if (t->b_ks != NR)                                                \
+      STRIP(t, m, t->b_ks, 4);                                        \
+    else if (t->fetch_step > 32)                                      \
+      STRIP(t, m, NR, 1);                                             \
+    else if (t->fetch_step > 16)                                      \
+      STRIP(t, m, NR, 2);                                             \
+    else                                                              \
+      STRIP(t, m, NR, 4);                                             \
+  }
+GEMM_STRIP(4)
+GEMM_STRIP(5)
+GEMM_STRIP(6)
+#define TAKES_STRIP(t) ((t)->a_ks == 1 && (sizeof(GEMM_B_T) != 4 || (t)->n > (size_t)L))
 #endif
 
 /* |m|, |ku| and |nv| are constants after inlining. Few rows have too few independent accumulators to hide the latency
@@ -107,19 +143,6 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku, const int 
   const int steps = pairs ? 2 : ku;
   const bool each = !pairs || t->fetch_step > 32;
   const size_t fetch_step = each ? t->fetch_step : 2 * t->fetch_step;
-#ifdef FOURS
-  if (pairs && nv == NV && ks == 1 && b_ks == NR) {
-    if (each)
-      FOURS(t, m, 1, acc[0]);
-    else if (t->fetch_step > 16)
-      FOURS(t, m, 2, acc[0]);
-    else
-      FOURS(t, m, 4, acc[0]);
-    const size_t done = k / 4 * 4;
-    OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] += done;
-    b += done * NR, fetch += done * t->fetch_step, k -= done;
-  }
-#endif
   for (; k >= (size_t)steps; k -= (size_t)steps) {
     OX_UNROLL for (int u = 0; u < steps; u++) {
       if (u == 0 || each) {
@@ -145,14 +168,7 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku, const int 
   }
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < nv; j++) OX_UNROLL for (int u = 1; u < ku; u++)
       acc[0][i][j] = vf32_add(acc[0][i][j], acc[u][i][j]);
-  if (common) {
-    finish_common(t, acc[0], m);
-    return;
-  }
-  _Alignas(64) float sums[GEMM_MR * NR];
-  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < nv; j++)
-      vf32_store(sums + i * NR + j * L, acc[0][i][j]);
-  finish(t, sums);
+  STORE(t, common, acc[0], m, nv);
 }
 
 /* A tile of one vector's columns: the last ones, or a head with few outputs. */
@@ -164,13 +180,29 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku, const int 
       ROWS(t, m, ku, NV);                           \
     break;
 
+#define GEMM_STRIPS(m)          \
+  case m:                       \
+    if (TAKES_STRIP(t))         \
+      GEMM_CAT(STRIP, m)(t);    \
+    else if (t->n <= (size_t)L) \
+      ROWS(t, m, 1, 1);         \
+    else                        \
+      ROWS(t, m, 1, NV);        \
+    break;
+
 void GEMM_NAME(const ox_gemm_tile *t) {
   switch (t->m) {
     GEMM_ROWS(1, 4)
     GEMM_ROWS(2, 2)
     GEMM_ROWS(3, 2)
+#ifdef STRIP
+    GEMM_STRIPS(4)
+    GEMM_STRIPS(5)
+    GEMM_STRIPS(6)
+#else
     GEMM_ROWS(4, 1)
-#if GEMM_MR >= 6
+#endif
+#if GEMM_MR > 6
     GEMM_ROWS(5, 1)
     GEMM_ROWS(6, 1)
 #endif
@@ -189,7 +221,11 @@ void GEMM_NAME(const ox_gemm_tile *t) {
 
 #undef GEMM_ROWS
 #undef ROWS
-#undef FOURS
+#undef STORE
+#undef STRIP
+#undef GEMM_STRIP
+#undef GEMM_STRIPS
+#undef TAKES_STRIP
 #undef GEMM_CAT
 #undef GEMM_CAT_
 #undef GEMM_NAME

@@ -14,6 +14,7 @@ enum {
   TILE_WEIGHT_BYTES = 192 * 1024, /* weights of a tile with few rows */
   MAX_ROWS = 260,                 /* most rows of a tile: a block of A then has 400 KB and stays in L2 */
   TALL_ROWS = 144,                /* tiles of more rows have fewer columns */
+  COPY_ROWS = 36,                 /* least rows for which panels are copied */
   FETCH_AHEAD = 8192,             /* prefetch distance in bytes, for panels that are read once, end to end */
   LINE = 16                       /* floats in a cache line; row strides of odd multiples avoid set conflicts */
 };
@@ -78,22 +79,30 @@ static void widen_a(const ox_gemm_plan *g, const ox_gemm_io *io, size_t row, siz
   }
 }
 
-/* Copies the last columns of a direct B, which do not fill a panel, and pads them. */
-static void copy_edge(const ox_gemm_plan *g, const ox_gemm_io *io, size_t col, size_t w, size_t k0, size_t kn,
-                      float *to) {
-  const float *b = (const float *)io->b + (ptrdiff_t)k0 * io->b_rs + col;
-  for (size_t k = 0; k < kn; k++, b += io->b_rs, to += g->v->nr) {
-    memcpy(to, b, w * sizeof *to);
-    memset(to + w, 0, (g->v->nr - w) * sizeof *to);
-  }
-}
-
 typedef struct block {
   size_t row, rows, col, cols, k0, kn;
   float *part;
   size_t part_rs;
   float *edge;
 } block;
+
+/* Whether all panels of a direct B are copied: in place, vectors cross lines, and rows a power of two apart share sets
+ * of L1. Strips of many rows have so many FMAs for each load that they do not mind. */
+static bool copies_panels(const ox_gemm_plan *g, const block *w) { return g->v->mr <= 6 && w->rows >= COPY_ROWS; }
+
+/* Copies columns of a direct B, and pads them to a panel. */
+static void copy_panel(const ox_gemm_plan *g, const ox_gemm_io *io, size_t col, size_t w, size_t k0, size_t kn,
+                       float *to) {
+  const float *b = (const float *)io->b + (ptrdiff_t)k0 * io->b_rs + col;
+  if (w == 16 && g->v->nr == 16) {
+    for (size_t k = 0; k < kn; k++, b += io->b_rs, to += 16) memcpy(to, b, 16 * sizeof *to);
+    return;
+  }
+  for (size_t k = 0; k < kn; k++, b += io->b_rs, to += g->v->nr) {
+    memcpy(to, b, w * sizeof *to);
+    memset(to + w, 0, (g->v->nr - w) * sizeof *to);
+  }
+}
 
 /* Whether compressed panels are expanded, a block of k at a time, for more than few rows. */
 static bool expands(const ox_gemm_plan *g) { return g->compressed && !ox_gemm_is_few(g->v, g->m); }
@@ -136,10 +145,10 @@ static void find_b(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, 
     t->b = (const float *)io->b + (ptrdiff_t)t->col * io->b_rs + w->k0, t->b_ks = (size_t)io->b_rs;
   } else if (g->b_mode == OX_GEMM_SOURCE) {
     t->b = w->edge + j, t->b_ks = g->made_ld;
-  } else if (t->n == g->v->nr) {
+  } else if (t->n == g->v->nr && !copies_panels(g, w)) {
     t->b = (const float *)io->b + (ptrdiff_t)w->k0 * io->b_rs + t->col, t->b_ks = (size_t)io->b_rs;
   } else {
-    copy_edge(g, io, t->col, t->n, w->k0, w->kn, w->edge);
+    copy_panel(g, io, t->col, t->n, w->k0, w->kn, w->edge);
   }
 }
 
