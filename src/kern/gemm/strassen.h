@@ -67,11 +67,10 @@ enum {
 typedef struct ox_strassen_strip {
   const float *a; /* row stride OX_STRASSEN_A_RS */
   size_t m, k;
-  const float *b[2]; /* row k at b + k * b_ks: NR floats */
-  size_t b_ks;
-  int b_sign;   /* sign of b[1]; 0: only b[0] */
-  float *b_sum; /* for kernels that keep sums: the sum of the two blocks is stored there, too, if |b_sign| */
-  float *c[2];  /* rows of NR sums; c[1] NULL: none */
+  const float *b[2]; /* blocks of panels: rows of NR floats */
+  int b_sign;        /* sign of b[1]; 0: only b[0] */
+  float *b_sum;      /* for kernels that keep sums: the sum of the two blocks is stored there, too, if |b_sign| */
+  float *c[2];       /* rows of NR sums; c[1] NULL: none */
   float c_sign[2];
   bool c_first;            /* this step is the first to write them */
   const ox_gemm_tile *end; /* not NULL: this step completes c[0], which goes through the epilogue of this tile */

@@ -59,56 +59,51 @@ static OX_NOINLINE bool finish_block(const ox_strassen_strip *t) {
   return vm32_all(fine);
 }
 
-/* Loads a row of a panel, or of the sum or difference of two. */
-OX_INLINE void load_b(const float *const *b, const int sign, vf32 *to) {
-  OX_UNROLL for (int j = 0; j < NV; j++) {
-    to[j] = vf32_load(b[0] + j * L);
-    if (sign > 0) to[j] = vf32_add(to[j], vf32_load(b[1] + j * L));
-    if (sign < 0) to[j] = vf32_sub(to[j], vf32_load(b[1] + j * L));
-  }
-}
-
 /* How far a strip is along k. */
 typedef struct along_k {
   const float *a, *b[2];
-  float *sum; /* where the sums of rows of B go */
-  size_t b_ks;
+  float *sum;               /* where the sums of rows of B go */
   const char *fetch, *next; /* prefetched beside: what t->fetch says, and the next strip of A */
 } along_k;
 
-/* Reads a row of B for a step of k; |sign|: of the second block of B, which is added as the panel is read. */
-OX_INLINE void take_b(along_k *at, const int sign, vf32 *bv) {
-  load_b(at->b, sign, bv);
-  if (STRASSEN_KEEPS && sign) {
-    OX_UNROLL for (int j = 0; j < NV; j++) vf32_store(at->sum + j * L, bv[j]);
-    at->sum += NR;
+/* The row of B, |u| rows ahead, for a step of k; |sign|: of the second block, which is added as the panel is read. */
+OX_INLINE void take_b(const along_k *at, const size_t u, const int sign, vf32 *bv) {
+  OX_UNROLL for (int j = 0; j < NV; j++) {
+    const size_t l = u * NR + (size_t)(j * L);
+    bv[j] = vf32_load(at->b[0] + l);
+    if (sign > 0) bv[j] = vf32_add(bv[j], vf32_load(at->b[1] + l));
+    if (sign < 0) bv[j] = vf32_sub(bv[j], vf32_load(at->b[1] + l));
+    if (STRASSEN_KEEPS && sign) vf32_store(at->sum + l, bv[j]);
   }
-  at->b[0] += at->b_ks;
-  if (sign) at->b[1] += at->b_ks;
+}
+
+OX_INLINE void advance(along_k *at, const size_t steps, const int sign) {
+  at->a += steps, at->b[0] += steps * NR;
+  if (sign) at->b[1] += steps * NR;
+  if (STRASSEN_KEEPS && sign) at->sum += steps * NR;
 }
 
 #if STRASSEN_MR == 6
-/* |n| steps of k. Strips as short as this have few FMAs to hide a prefetch behind: one of a kind for two steps. */
+/* |n| steps of k. Strips as short as this have few FMAs to hide prefetches behind: here they are three for four steps.
+ */
 OX_INLINE void multiply_piece(along_k *at, size_t n, size_t fetch_step, const int m, const int sign, vf32 (*acc)[NV]) {
-  const float *a = at->a, *a1 = a + (m + 1) / 2 * A_RS;
   const ptrdiff_t rs = A_RS * sizeof(float);
-  vf32 bv[NV];
-#define STRASSEN_STEP(u)                    \
-  {                                         \
-    take_b(at, sign, bv);                   \
-    OX_SUMS_STEP(acc, m, a, a1, rs, u, bv); \
+  enum { LINES = 4 * MR * sizeof(float) };
+#define STRASSEN_STEP(u)                                                \
+  {                                                                     \
+    vf32 bv[NV];                                                        \
+    take_b(at, u, sign, bv);                                            \
+    OX_SUMS_STEP(acc, m, at->a, at->a + (m + 1) / 2 * A_RS, rs, u, bv); \
   }
   OX_SUMS_OPEN(acc, m);
-  for (; n >= 4; n -= 4, a += 4, a1 += 4) {
-    OX_PREFETCH(at->fetch), OX_PREFETCH(at->fetch + 2 * fetch_step);
-    OX_PREFETCH(at->next), OX_PREFETCH(at->next + 2 * MR * sizeof(float));
-    at->fetch += 4 * fetch_step, at->next += 4 * MR * sizeof(float);
+  for (; n >= 4; n -= 4, advance(at, 4, sign)) {
+    OX_PREFETCH(at->fetch), OX_PREFETCH(at->next), OX_PREFETCH(at->next + LINES / 2);
+    at->fetch += 4 * fetch_step, at->next += LINES;
     OX_FOUR(STRASSEN_STEP)
   }
-  for (; n > 0; n--, a++, a1++) STRASSEN_STEP(0)
+  for (; n > 0; n--, advance(at, 1, sign)) STRASSEN_STEP(0)
   OX_SUMS_CLOSE(acc, m);
 #undef STRASSEN_STEP
-  at->a = a;
 }
 #else
 /* Adds an element of A times a row of B to a row of sums. */
@@ -123,11 +118,11 @@ OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
 
 /* |n| steps of k. */
 OX_INLINE void multiply_piece(along_k *at, size_t n, size_t fetch_step, const int m, const int sign, vf32 (*acc)[NV]) {
-  for (; n > 0; n--, at->a++) {
+  for (; n > 0; n--, advance(at, 1, sign)) {
     vf32 bv[NV];
     OX_PREFETCH(at->fetch), OX_PREFETCH(at->next);
     at->fetch += fetch_step, at->next += MR * sizeof(float);
-    take_b(at, sign, bv);
+    take_b(at, 0, sign, bv);
     OX_UNROLL for (int i = 0; i < m; i++) multiply_row(at->a + i * A_RS, bv, acc[i]);
   }
 }
@@ -135,7 +130,7 @@ OX_INLINE void multiply_piece(along_k *at, size_t n, size_t fetch_step, const in
 
 /* |m| and |sign| are constants after inlining. */
 OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int sign) {
-  along_k at = {t->a, {t->b[0], t->b[1]}, t->b_sum, t->b_ks, t->fetch, (const char *)(t->a + m * A_RS)};
+  along_k at = {t->a, {t->b[0], t->b[1]}, t->b_sum, t->fetch, (const char *)(t->a + m * A_RS)};
   vf32 acc[MR][NV];
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_zero();
   /* Rows of the destination are prefetched one at a time: all at once, they would delay the loads of B. */
@@ -153,33 +148,24 @@ OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int 
   return !t->end || finish_block(t);
 }
 
-#define STRASSEN_ROWS(m)                               \
-  case m:                                              \
-    if (t->b_sign > 0) return multiply_rows(t, m, +1); \
-    if (t->b_sign < 0) return multiply_rows(t, m, -1); \
-    return multiply_rows(t, m, 0);
+/* Each a function of its own, whose inner loop has all registers. */
+#define STRASSEN_ROWS(m)                                                                            \
+  static OX_NOINLINE bool minus_##m(const ox_strassen_strip *t) { return multiply_rows(t, m, -1); } \
+  static OX_NOINLINE bool alone_##m(const ox_strassen_strip *t) { return multiply_rows(t, m, 0); }  \
+  static OX_NOINLINE bool plus_##m(const ox_strassen_strip *t) { return multiply_rows(t, m, +1); }
+#define STRASSEN_ROW(m) {minus_##m, alone_##m, plus_##m},
+#if STRASSEN_MR == 6
+#define STRASSEN_EACH(X) X(4) X(5) X(6)
+#elif STRASSEN_MR == 8
+#define STRASSEN_EACH(X) X(5) X(6) X(7) X(8)
+#elif STRASSEN_MR == 14
+#define STRASSEN_EACH(X) X(9) X(10) X(11) X(12) X(13) X(14)
+#endif
+STRASSEN_EACH(STRASSEN_ROWS)
 
 static bool multiply(const ox_strassen_strip *t) {
-  switch (t->m) {
-#if STRASSEN_MR == 6
-    STRASSEN_ROWS(4)
-    STRASSEN_ROWS(5)
-    STRASSEN_ROWS(6)
-#elif STRASSEN_MR == 8
-    STRASSEN_ROWS(5)
-    STRASSEN_ROWS(6)
-    STRASSEN_ROWS(7)
-    STRASSEN_ROWS(8)
-#elif STRASSEN_MR == 14
-    STRASSEN_ROWS(9)
-    STRASSEN_ROWS(10)
-    STRASSEN_ROWS(11)
-    STRASSEN_ROWS(12)
-    STRASSEN_ROWS(13)
-    STRASSEN_ROWS(14)
-#endif
-  }
-  return true;
+  static bool (*const rows[][3])(const ox_strassen_strip *) = {STRASSEN_EACH(STRASSEN_ROW)};
+  return rows[t->m + OX_COUNT(rows) - 1 - MR][1 + t->b_sign](t);
 }
 
 /* ---- blocks of A ---- */

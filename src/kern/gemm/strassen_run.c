@@ -198,19 +198,22 @@ static fetch find_fetch(const walk *w, const place *p, const place *next, size_t
   return f;
 }
 
-/* The tile for rows [i, i + m) of block |q| of C; its m is 0 if they are beyond the last row. */
-static ox_gemm_tile place_of(const walk *w, size_t q, size_t i, size_t m) {
-  const ox_gemm_io *io = w->io;
-  size_t nr = w->g->v->nr, row = (q >> 1) * w->g->half_rows + i, col = (2 * w->band + (q & 1)) * nr;
-  ox_gemm_tile t = {.m = row < w->all_rows ? OX_MIN(m, w->all_rows - row) : 0,
-                    .n = OX_MIN(nr, w->g->plain.n - col),
-                    .epi = io->epi,
-                    .c_type = OX_F32,
-                    .c_rs = io->c_rs,
-                    .row = w->row + row,
-                    .col = col};
-  t.c = (float *)io->c + t.row * io->c_rs + col;
-  return t;
+/* A tile of block |q| of C, to be moved to its rows. */
+static ox_gemm_tile tile_of(const walk *w, size_t q) {
+  size_t nr = w->g->v->nr, col = (2 * w->band + (q & 1)) * nr;
+  return (ox_gemm_tile){.n = OX_MIN(nr, w->g->plain.n - col),
+                        .epi = w->io->epi,
+                        .c_type = OX_F32,
+                        .c_rs = w->io->c_rs,
+                        .col = col};
+}
+
+/* Moves it to rows [i, i + m); its m is 0 if they are beyond the last row. */
+static void move_tile(const walk *w, size_t q, size_t i, size_t m, ox_gemm_tile *t) {
+  size_t row = (q >> 1) * w->g->half_rows + i;
+  t->m = row < w->all_rows ? OX_MIN(m, w->all_rows - row) : 0;
+  t->row = w->row + row;
+  t->c = (float *)w->io->c + t->row * t->c_rs + t->col;
 }
 
 /* Runs step |s|. False: a block of C completed by it is not finite. */
@@ -222,7 +225,6 @@ static bool run_step(const walk *w, const place *p, const place *next, size_t s)
   ox_strassen_strip t = {.a = mixed_at(w, p->k0) + s * step_floats(g),
                          .k = p->half,
                          .b = {block_of_b(w, p, x->b[0]), block_of_b(w, p, x->b[1])},
-                         .b_ks = nr,
                          .b_sign = x->b_sign,
                          .b_sum = w->added,
                          .c = {w->sums + x->c[0] * block_floats(g), w->sums + x->c[1] * block_floats(g)},
@@ -230,13 +232,13 @@ static bool run_step(const walk *w, const place *p, const place *next, size_t s)
                          .c_first = p->k0 == 0 && s < OX_STRASSEN_FIRST};
   if (!x->c_sign[1]) t.c[1] = NULL;
   bool whole = s >= OX_STRASSEN_WHOLE && p->k0 + g->kc >= g->plain.k, fine = true;
+  ox_gemm_tile end = tile_of(w, x->c[0]);
+  t.end = whole ? &end : NULL;
   for (size_t strip = 0, i = 0; strip < w->strips; strip++, f.at++, i += t.m) {
     size_t second = f.at >= f.first;
     t.m = low + (strip < high);
     t.fetch_step = f.step[second], t.fetch = f.from[second] + (f.at - second * f.first) * t.fetch_step * t.k;
-    ox_gemm_tile end;
-    if (whole) end = place_of(w, x->c[0], i, t.m), t.back = w->back + (x->c[0] >> 1) * g->half_rows + i;
-    t.end = whole ? &end : NULL;
+    if (whole) move_tile(w, x->c[0], i, t.m, &end), t.back = w->back + (x->c[0] >> 1) * g->half_rows + i;
     fine = g->v->multiply(&t) && fine;
     t.a += t.m * OX_STRASSEN_A_RS, t.c[0] += t.m * nr;
     if (g->v->keeps_sums && t.b_sign) t.b[0] = w->added, t.b_sign = 0;
