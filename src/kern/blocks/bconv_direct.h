@@ -31,8 +31,9 @@ typedef struct ox_bconv_mul {
   bool fetch;    /* prefetch the pixels of a strip to come */
   const ox_bconv_seg *segs;
   size_t n_segs;
-  float *y[2];                     /* the output pixels of the two runs */
-  size_t y_gap;                    /* floats between output pixels; only |apart| supports other values than 0 */
+  size_t n_even, even_step; /* so many first segments are whole blocks |even_step| floats apart, whose weights adjoin */
+  float *y[2];              /* the output pixels of the two runs */
+  size_t y_gap;             /* floats between output pixels; only |apart| supports other values than 0 */
   size_t n_strips, x_move, y_move; /* floats from strip to strip, of X, of Y and Z */
   size_t y_panel;
   const float *z[2]; /* residual like y (may be y), or NULL; added if |first| */

@@ -73,24 +73,28 @@ OX_INLINE void begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *s, size_
 OX_INLINE const float *add_pixels(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, const int mr) {
   const float *w = m->w;
   const ptrdiff_t step = (ptrdiff_t)(m->x_step * sizeof(float));
+  const size_t ahead_k = m->ahead_k, n_even = m->fetch ? 0 : m->n_even;
+  const float *x[4] = {m->x[0] + at, m->x[1] + at};
 #define BCONV_STEP(k)                                                                             \
   {                                                                                               \
     const vf32 wv[2] = {vf32_load(w + (k)*OX_BLOCK), vf32_load(w + (k)*OX_BLOCK + OX_BLOCK / 2)}; \
     OX_SUMS_STEP(acc, mr, x[0], x[1], step, k, wv);                                               \
   }
   OX_SUMS_OPEN(acc, mr);
-  for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
-    const float *x[4];
+  for (size_t n = n_even; n > 0; n--, w += OX_BLOCK * OX_BLOCK, x[0] += m->even_step, x[1] += m->even_step) {
+    for (size_t i = ahead_k; i > 0; i--, ahead += OX_BLOCK) OX_PREFETCH_L2(ahead);
+    OX_SIXTEEN(BCONV_STEP)
+  }
+  for (const ox_bconv_seg *s = m->segs + n_even, *end = m->segs + m->n_segs; s < end; s++) {
     begin_segment(m, s, at, x, mr);
-    ahead = fetch_weights(m, ahead, ahead + m->ahead_k * OX_BLOCK, 1);
+    for (size_t n = ahead_k; n > 0; n--, ahead += OX_BLOCK) OX_PREFETCH_L2(ahead);
     w += s->skip;
-    const float *w_end = w + s->k * OX_BLOCK;
-    for (; w_end - w >= 16 * OX_BLOCK; w += 16 * OX_BLOCK, x[0] += 16, x[1] += 16) {
+    if (s->k == OX_BLOCK) {
       OX_SIXTEEN(BCONV_STEP)
+      w += OX_BLOCK * OX_BLOCK;
+      continue;
     }
-    for (; w < w_end; w += OX_BLOCK, x[0]++, x[1]++) {
-      BCONV_STEP(0)
-    }
+    for (int64_t n = s->k; n > 0; n--, w += OX_BLOCK, x[0]++, x[1]++) BCONV_STEP(0)
   }
   OX_SUMS_CLOSE(acc, mr);
 #undef BCONV_STEP

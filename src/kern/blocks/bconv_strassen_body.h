@@ -35,86 +35,89 @@ typedef struct fetch {
   size_t other; /* from the first run to the second */
 } fetch;
 
-OX_INLINE void load_b(const float *const *b, const size_t b_panel, const int sign, vf32 *to) {
+/* The row of weights, |u| rows ahead, for a step of k; if |sign|, sums of weights go to |sum|, where they are kept. */
+OX_INLINE void take_b(const float *const *b, float *sum, const size_t b_panel, const size_t u, const int sign,
+                      vf32 *bv) {
   OX_UNROLL for (int j = 0; j < NV; j++) {
-    to[j] = vf32_load(b[0] + column(j, b_panel));
-    if (sign > 0) to[j] = vf32_add(to[j], vf32_load(b[1] + column(j, b_panel)));
-    if (sign < 0) to[j] = vf32_sub(to[j], vf32_load(b[1] + column(j, b_panel)));
+    const size_t at = column(j, b_panel) + u * OX_BLOCK;
+    bv[j] = vf32_load(b[0] + at);
+    if (sign > 0) bv[j] = vf32_add(bv[j], vf32_load(b[1] + at));
+    if (sign < 0) bv[j] = vf32_sub(bv[j], vf32_load(b[1] + at));
+    if (BSTRASSEN_KEEPS && sign) vf32_store(sum + u * COLUMNS + (size_t)(j * L), bv[j]);
   }
 }
 
-#if BSTRASSEN_MOST > 6
+#if BSTRASSEN_MOST == 6
+/* Prefetches beside step |u| of a block. Short strips have few FMAs to hide them behind. */
+OX_INLINE void fetch_some(fetch *f, const float *next, const size_t u) {
+  if (u % 2 == 0) OX_PREFETCH(next + u / 2 * OX_BLOCK);
+  if (u % EVERY == 0) {
+    OX_PREFETCH_L2(f->ahead);
+    f->ahead += f->step;
+  }
+  if (u > 0 || f->soon == f->end) return;
+  OX_UNROLL for (size_t i = 0; i < 4; i++) OX_PREFETCH_WRITE(f->soon + i * OX_BLOCK * sizeof(float));
+  f->soon = OX_MIN(f->soon + 4 * OX_BLOCK * sizeof(float), f->end);
+}
+
+/* A block of channels of |m| pixels. */
+OX_INLINE void add_block(const float *a, const float *next, const float *const *b, float *sum, const size_t b_panel,
+                         fetch *f, const int m, const int sign, vf32 acc[][NV]) {
+  const ptrdiff_t pixel = OX_BLOCK * sizeof(float);
+#define BSTRASSEN_STEP(u)                                              \
+  {                                                                    \
+    vf32 bv[NV];                                                       \
+    fetch_some(f, next, u);                                            \
+    take_b(b, sum, b_panel, u, sign, bv);                              \
+    OX_SUMS_STEP(acc, m, a, a + (m + 1) / 2 * OX_BLOCK, pixel, u, bv); \
+  }
+  OX_SUMS_OPEN(acc, m);
+  OX_SIXTEEN(BSTRASSEN_STEP)
+  OX_SUMS_CLOSE(acc, m);
+#undef BSTRASSEN_STEP
+}
+#else
+OX_INLINE void fetch_some(fetch *f, const float *next, const size_t u) {
+  OX_PREFETCH(next + u * OX_BLOCK);
+  OX_PREFETCH_L2(f->ahead);
+  f->ahead += f->step;
+  OX_PREFETCH_WRITE(f->soon);
+  if (NV > PER) OX_PREFETCH_WRITE(f->soon + f->other);
+  f->soon += f->soon < f->end ? OX_BLOCK * sizeof(float) : 0;
+}
+
 OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
 #ifdef BSTRASSEN_FMA_AT
   OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = BSTRASSEN_FMA_AT(a, b[j], acc[j]);
 #else
   const vf32 ai = vf32_splat(*a);
-  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vf32_fma(ai, b[j], acc[j]);
+  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vf32_fma_onto(ai, b[j], acc[j]);
 #endif
 }
+
+OX_INLINE void add_block(const float *a, const float *next, const float *const *b, float *sum, const size_t b_panel,
+                         fetch *f, const int m, const int sign, vf32 acc[][NV]) {
+  for (size_t k = 0; k < OX_BLOCK; k += AT_ONCE) OX_UNROLL for (size_t u = 0; u < AT_ONCE; u++) {
+      vf32 bv[NV];
+      fetch_some(f, next, k + u);
+      take_b(b, sum, b_panel, k + u, sign, bv);
+      OX_UNROLL for (int i = 0; i < m; i++) multiply_row(a + (size_t)i * OX_BLOCK + k + u, bv, acc[i]);
+    }
+}
 #endif
-
-OX_INLINE void fetch_some(fetch *f, const float *next, size_t k, const size_t u) {
-  if (EVERY == 1 || u % 2 == 0) OX_PREFETCH(next + (k + u) / (EVERY == 1 ? 1 : 2) * OX_BLOCK);
-  if (u % EVERY == 0) {
-    OX_PREFETCH_L2(f->ahead);
-    f->ahead += f->step;
-  }
-  if (u % EVERY == EVERY - 1) {
-    OX_PREFETCH_WRITE(f->soon);
-    if (NV > PER) OX_PREFETCH_WRITE(f->soon + f->other);
-    f->soon += f->soon < f->end ? OX_BLOCK * sizeof(float) : 0;
-  }
-}
-
-/* Reads a row of weights for a step of k; if |sign|, sums of weights go to |*sum|, where they are kept. */
-OX_INLINE void take_b(const float **b, float **sum, const size_t b_panel, const int sign, vf32 *bv) {
-  load_b(b, b_panel, sign, bv);
-  if (BSTRASSEN_KEEPS && sign) {
-    OX_UNROLL for (int j = 0; j < NV; j++) vf32_store(*sum + j * L, bv[j]);
-    *sum += COLUMNS;
-  }
-  b[0] += OX_BLOCK;
-  if (sign) b[1] += OX_BLOCK;
-}
 
 /* |blocks| of channels of |m| pixels from |a| on; |after|: what is read next. */
 OX_INLINE void add_products(const ox_bstrassen_strips *t, const float *a, size_t blocks, const float *after,
                             const float *b0, const float *b1, fetch *f, const int m, const int sign, vf32 acc[][NV]) {
-  const size_t b_panel = t->b_panel;
   const float *b[2] = {b0, b1};
   float *sum = t->b_sum;
-#if BSTRASSEN_MOST == 6
-  const ptrdiff_t pixel = OX_BLOCK * sizeof(float);
-#define BSTRASSEN_STEP(u)                        \
-  {                                              \
-    vf32 bv[NV];                                 \
-    fetch_some(f, next, k, u);                   \
-    take_b(b, &sum, b_panel, sign, bv);          \
-    OX_SUMS_STEP(acc, m, ak, ak1, pixel, u, bv); \
-  }
-  OX_SUMS_OPEN(acc, m);
   for (const float *next; blocks > 0; blocks--, a = next) {
-    const float *ak = a, *ak1 = a + (m + 1) / 2 * OX_BLOCK;
     next = blocks > 1 ? a + t->a_block : after;
-    for (size_t k = 0; k < OX_BLOCK; k += AT_ONCE, ak += AT_ONCE, ak1 += AT_ONCE) {
-      OX_FOUR(BSTRASSEN_STEP)
-    }
+    add_block(a, next, b, sum, t->b_panel, f, m, sign, acc);
+    b[0] += OX_BLOCK * OX_BLOCK;
+    if (sign) b[1] += OX_BLOCK * OX_BLOCK;
+    if (BSTRASSEN_KEEPS && sign) sum += OX_BLOCK * COLUMNS;
   }
-  OX_SUMS_CLOSE(acc, m);
-#undef BSTRASSEN_STEP
-#else
-  for (; blocks > 0; blocks--) {
-    const float *next = blocks > 1 ? a + t->a_block : after;
-    for (size_t k = 0; k < OX_BLOCK; k += AT_ONCE) OX_UNROLL for (size_t u = 0; u < AT_ONCE; u++) {
-        vf32 bv[NV];
-        fetch_some(f, next, k, u);
-        take_b(b, &sum, b_panel, sign, bv);
-        OX_UNROLL for (int i = 0; i < m; i++) multiply_row(a + (size_t)i * OX_BLOCK + k + u, bv, acc[i]);
-      }
-    a = next;
-  }
-#endif
 }
 
 OX_INLINE void add_product(const float *c, vf32 acc[][NV], const int m) {
@@ -183,28 +186,22 @@ OX_INLINE uint32_t multiply_pixels(const ox_bstrassen_strips *t, const int m, co
   return bad | multiply_strips(t, first, t->n_strips, t->b_sum, NULL, m, 0, sign > 0);
 }
 
-#define STRASSEN_PIXELS(m)                               \
-  case m:                                                \
-    if (t->b_sign > 0) return multiply_pixels(t, m, +1); \
-    if (t->b_sign < 0) return multiply_pixels(t, m, -1); \
-    return multiply_pixels(t, m, 0);
+/* Each a function of its own, whose inner loop has all registers. */
+#define STRASSEN_PIXELS(m)                                                                                  \
+  static OX_NOINLINE uint32_t minus_##m(const ox_bstrassen_strips *t) { return multiply_pixels(t, m, -1); } \
+  static OX_NOINLINE uint32_t alone_##m(const ox_bstrassen_strips *t) { return multiply_pixels(t, m, 0); }  \
+  static OX_NOINLINE uint32_t plus_##m(const ox_bstrassen_strips *t) { return multiply_pixels(t, m, +1); }
+#define STRASSEN_ROW(m) {minus_##m, alone_##m, plus_##m},
+#if BSTRASSEN_MOST == 6
+#define STRASSEN_EACH(X) X(4) X(5) X(6)
+#else
+#define STRASSEN_EACH(X) X(9) X(10) X(11) X(12) X(13) X(14)
+#endif
+STRASSEN_EACH(STRASSEN_PIXELS)
 
 static uint32_t multiply(const ox_bstrassen_strips *t) {
-  switch (t->m) {
-#if BSTRASSEN_MOST == 6
-    STRASSEN_PIXELS(4)
-    STRASSEN_PIXELS(5)
-    STRASSEN_PIXELS(6)
-#else
-    STRASSEN_PIXELS(9)
-    STRASSEN_PIXELS(10)
-    STRASSEN_PIXELS(11)
-    STRASSEN_PIXELS(12)
-    STRASSEN_PIXELS(13)
-    STRASSEN_PIXELS(14)
-#endif
-  }
-  return 0;
+  static uint32_t (*const pixels[][3])(const ox_bstrassen_strips *) = {STRASSEN_EACH(STRASSEN_ROW)};
+  return pixels[(size_t)t->m + OX_COUNT(pixels) - 1 - MOST][1 + t->b_sign](t);
 }
 
 /* ---- pixels ---- */
