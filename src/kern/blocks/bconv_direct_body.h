@@ -75,6 +75,7 @@ OX_INLINE const float *add_pixels(const ox_bconv_mul *m, size_t at, const float 
   const ptrdiff_t step = (ptrdiff_t)(m->x_step * sizeof(float));
   const size_t ahead_k = m->ahead_k, n_even = m->fetch ? 0 : m->n_even;
   const float *x[4] = {m->x[0] + at, m->x[1] + at};
+  if (n_even) x[0] += m->segs->at, x[1] += m->segs->at;
 #define BCONV_STEP(k)                                                                             \
   {                                                                                               \
     const vf32 wv[2] = {vf32_load(w + (k)*OX_BLOCK), vf32_load(w + (k)*OX_BLOCK + OX_BLOCK / 2)}; \
