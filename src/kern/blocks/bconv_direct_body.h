@@ -23,7 +23,7 @@ OX_INLINE vf32 bias_of(const float *bias, size_t channels, int j) {
 }
 
 #define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++)
-OX_INLINE float *whole(float *p) {
+OX_INLINE float *hidden(float *p) {
   OX_HIDE(p);
   return p;
 }
@@ -90,12 +90,15 @@ OX_INLINE const float *add_pixels(const ox_bconv_mul *m, size_t at, const float 
     begin_segment(m, s, at, x, mr);
     for (size_t n = ahead_k; n > 0; n--, ahead += OX_BLOCK) OX_PREFETCH_L2(ahead);
     w += s->skip;
+    const float *next = w + s->k * OX_BLOCK;
     if (s->k == OX_BLOCK) {
       OX_SIXTEEN(BCONV_STEP)
-      w += OX_BLOCK * OX_BLOCK;
-      continue;
+    } else if (s->k == 7) { /* a row of a stem's window */
+      OX_SEVEN(BCONV_STEP)
+    } else {
+      for (; w < next; w += OX_BLOCK, x[0]++, x[1]++) BCONV_STEP(0)
     }
-    for (int64_t n = s->k; n > 0; n--, w += OX_BLOCK, x[0]++, x[1]++) BCONV_STEP(0)
+    w = next;
   }
   OX_SUMS_CLOSE(acc, mr);
 #undef BCONV_STEP
@@ -149,12 +152,12 @@ OX_INLINE void store_run(sums *acc, float *y, size_t step, int n, int j0, int pe
   OX_UNROLL for (int i = 0; i < n; i++, y += step) OX_UNROLL for (int j = 0; j < PER; j++)
       vf32_store(y + j * L, j < per ? acc[i][j0 + j] : vf32_zero());
 }
-#define EACH_RUN(what, of)                                                                \
-  OX_UNROLL for (int q = 0; q * PER < nv; q++) {                                          \
-    const int per = OX_MIN((int)PER, nv - q * PER);                                       \
-    size_t at = y_at + (size_t)q * m->y_panel;                                            \
-    what(acc, whole((float *)m->of[0] + at), step, h, PER *q, per);                       \
-    if (mr > h) what(acc + h, whole((float *)m->of[1] + at), step, mr - h, PER * q, per); \
+#define EACH_RUN(what, of)                                                                 \
+  OX_UNROLL for (int q = 0; q * PER < nv; q++) {                                           \
+    const int per = OX_MIN((int)PER, nv - q * PER);                                        \
+    size_t at = y_at + (size_t)q * m->y_panel;                                             \
+    what(acc, hidden((float *)m->of[0] + at), step, h, PER *q, per);                       \
+    if (mr > h) what(acc + h, hidden((float *)m->of[1] + at), step, mr - h, PER * q, per); \
   }
 
 /* Sums begin with the bias, which is kept in memory since all registers hold sums, or with the values of Y. */
@@ -191,7 +194,7 @@ OX_INLINE void product(const ox_bconv_mul *m, size_t step, int mr, int nv) {
   for (size_t strip = m->n_strips; strip--; x_at += m->x_move, y_at += m->y_move) {
     sums acc[OX_BCONV_MOST_PIXELS];
     if (m->n_segs > 2) fetch_results(m, y_at, step, mr, (nv + PER - 1) / PER);
-    begin_sums(m, whole(bias), y_at, step, acc, mr, nv);
+    begin_sums(m, hidden(bias), y_at, step, acc, mr, nv);
     ahead = add_products(m, x_at, ahead, acc, mr, nv);
     end_sums(m, y_at, step, acc, mr, nv);
   }

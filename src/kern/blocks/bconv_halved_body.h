@@ -73,8 +73,8 @@ OX_INLINE void product_halved(const ox_bconv_mul *m, int mr, int np) {
   for (size_t strip = m->n_strips; strip--; x_at += m->x_move, y_at += m->y_move) {
     halved_sums acc;
     if (m->n_segs > 2) fetch_results(m, y_at, OX_BLOCK, mr, np);
-    begin_sums(m, whole(bias), y_at, OX_BLOCK, acc.whole, mr, np - 1);
-    begin_halves(m, whole(half), y_at + last, acc.half, mr);
+    begin_sums(m, hidden(bias), y_at, OX_BLOCK, acc.whole, mr, np - 1);
+    begin_halves(m, hidden(half), y_at + last, acc.half, mr);
     ahead = add_products_halved(m, x_at, ahead, &acc, mr, np);
     OX_UNROLL for (int i = 0; i < mr; i += 2) {
       vf32 each[2] = {acc.half[i / 2], vf32_swap_halves(acc.half[i / 2])};

@@ -48,9 +48,9 @@ OX_INLINE void product_narrow(const ox_bconv_mul *m, int mr) {
     narrow_sums acc;
     size_t last = y_at + m->y_panel;
     if (m->n_segs > 2) fetch_results(m, y_at, OX_BLOCK, mr, 2);
-    begin_sums(m, whole(bias), y_at, OX_BLOCK, acc.whole, mr, 1);
+    begin_sums(m, hidden(bias), y_at, OX_BLOCK, acc.whole, mr, 1);
     OX_UNROLL for (int i = 0; i < mr; i++) acc.half[i] =
-        vf32h_load(m->first ? whole(bias) + L : m->y[i >= h] + last + (size_t)(i < h ? i : i - h) * OX_BLOCK);
+        vf32h_load(m->first ? hidden(bias) + L : m->y[i >= h] + last + (size_t)(i < h ? i : i - h) * OX_BLOCK);
     ahead = add_products_narrow(m, x_at, ahead, &acc, mr);
     OX_UNROLL for (int i = 0; i < mr; i++) end_half(m, last, vf32_of_half(acc.half[i]), i, h);
     end_sums(m, y_at, OX_BLOCK, acc.whole, mr, 1);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/bconv_rows_body.h - micro-kernels for images whose rows have a known number of taps and a known stride.
  * Such segments are short: loops over their k and addresses that are only known at run time would take as long as their
- * products. (Rows of seven taps gained nothing.) Part of bconv_direct_body.h; a block is two vectors. */
+ * products. (Rows of seven taps gain nothing here.) Part of bconv_direct_body.h; a block is two vectors. */
 
 /* The products of one segment; |x|: its first inputs in the two runs. */
 OX_INLINE void add_taps(sums *acc, const float *const *x, const float *w, const int taps, const int stride, int mr) {
   const int h = (mr + 1) / 2;
   OX_UNROLL for (int t = 0; t < taps; t++) {
     /* hidden, since the compiler would keep an input that two taps read, and spill sums for it */
-    const float *xt[] = {whole((float *)x[0] + t), whole((float *)x[1] + t)};
+    const float *xt[] = {hidden((float *)x[0] + t), hidden((float *)x[1] + t)};
     vf32 wv[PER];
     OX_UNROLL for (int j = 0; j < PER; j++) wv[j] = vf32_load(w + t * OX_BLOCK + j * L);
     OX_UNROLL for (int i = 0; i < mr; i++) {
@@ -27,7 +27,7 @@ OX_INLINE void product_rows(const ox_bconv_mul *m, const int taps, const int str
   for (size_t strip = m->n_strips; strip--; x_at += m->x_move, y_at += m->y_move) {
     sums acc[OX_BCONV_MOST_PIXELS];
     fetch_results(m, y_at, OX_BLOCK, mr, 1);
-    begin_sums(m, whole(bias), y_at, OX_BLOCK, acc, mr, PER);
+    begin_sums(m, hidden(bias), y_at, OX_BLOCK, acc, mr, PER);
     const float *w = m->w;
     for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++, w += taps * OX_BLOCK) {
       const float *x[] = {m->x[0] + x_at + s->at, m->x[1] + x_at + s->at};

@@ -40,7 +40,7 @@ OX_INLINE void product_stem(const ox_bconv_mul *m, int mr, int np) {
   for (size_t strip = m->n_strips; strip--; x_at += m->x_move, y_at += m->y_move) {
     sums acc[OX_BCONV_MOST_PIXELS];
     fetch_results(m, y_at, OX_BLOCK, mr, np);
-    begin_sums(m, whole(bias), y_at, OX_BLOCK, acc, mr, np);
+    begin_sums(m, hidden(bias), y_at, OX_BLOCK, acc, mr, np);
     add_stem(m, x_at, acc, mr, np);
     end_sums(m, y_at, OX_BLOCK, acc, mr, np);
   }

@@ -8,14 +8,14 @@
  *   OX_SUMS_STEP(acc, m, a, a1, rs, k, b)    element (i, k) of A is k floats after row i; b is vf32[2]
  *   OX_SUMS_CLOSE(acc, m)
  *
- * The first (m + 1) / 2 rows begin at |a|, the others at |a1|, |rs| bytes (ptrdiff_t) from row to row; k is
- * a literal. Between OPEN and CLOSE only steps use the sums, and A is not written. OX_FOUR(X) and OX_SIXTEEN(X) are
- * X(0) X(1) and so on. */
+ * The first (m + 1) / 2 rows begin at |a|, the others at |a1|, |rs| bytes (ptrdiff_t) from row to row; k is a literal.
+ * Between OPEN and CLOSE only steps use the sums, and A is not written. OX_FOUR(X) is X(0) X(1) X(2) X(3), and so on. */
 #ifndef OX_SIMD_SUMS_H
 #define OX_SIMD_SUMS_H
 
 #define OX_FOUR(X) X(0) X(1) X(2) X(3)
-#define OX_SIXTEEN(X) OX_FOUR(X) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define OX_SEVEN(X) OX_FOUR(X) X(4) X(5) X(6)
+#define OX_SIXTEEN(X) OX_SEVEN(X) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 
 /* Sanitizers do not see what assembler reads. */
 #if defined(__has_feature)
