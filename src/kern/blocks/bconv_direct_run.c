@@ -260,38 +260,25 @@ static int64_t pair_strips(int64_t width, int64_t mr) {
   return mr < LOW && n < 2 * OX_CEIL_DIV(width, mr) ? n : 0;
 }
 
-/* How a tile's pixels are cut into strips of at most |mr| pixels: pairs of rows where that takes fewer strips, else
- * pieces of a row, of nearly equal length. */
-typedef struct cut {
-  int64_t mr, pairs, of_pair, wide_pairs; /* strips of two rows; their pixels in a row, and how many have one more */
-  int64_t row, pieces, of_piece, wide_pieces; /* the first row without; strips of one row */
-} cut;
-
-static void find_cut(const tile *t, int64_t mr, cut *c) {
-  const int64_t rows = t->n[1], width = t->n[2], pieces = OX_CEIL_DIV(width, mr);
-  const int64_t pairs = rows > 1 ? pair_strips(width, mr) : 0;
-  *c = (cut){.mr = mr, .pairs = pairs, .pieces = pieces};
-  c->of_piece = width / pieces, c->wide_pieces = width % pieces;
-  if (pairs) c->of_pair = width / pairs, c->wide_pairs = width % pairs, c->row = rows / 2 * 2;
-}
-
-/* Multiplies all pixels of a tile for the panels of |reg|. */
-static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips *s, const ox_bconv_tile *reg,
-                     const cut *c) {
-  for (int64_t i = 0, col = 0, n; i < c->pairs; i++, col += n) {
-    n = c->of_pair + (i < c->wide_pairs);
+/* Multiplies all pixels of a tile for the panels of |reg|: pairs of rows where that takes fewer strips, else pieces of
+ * a row, of nearly equal length. */
+static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips *s, const ox_bconv_tile *reg) {
+  int64_t mr = reg->mr, width = t->n[2], pieces = OX_CEIL_DIV(width, mr), row = 0;
+  int64_t each = width / pieces, more = width % pieces, pairs = t->n[1] > 1 ? pair_strips(width, mr) : 0;
+  for (int64_t i = 0, col = 0, n; i < pairs; i++, col += n) {
+    n = width / pairs + (i < width % pairs);
     strips_of(p, m, s, reg, 0, col, 2, n, t->n[1] / 2);
   }
-  for (int64_t row = c->row; row < t->n[1]; row++) {
-    if (c->wide_pieces) strips_of(p, m, s, reg, row, 0, 1, c->of_piece + 1, c->wide_pieces);
-    strips_of(p, m, s, reg, row, c->wide_pieces * (c->of_piece + 1), 1, c->of_piece, c->pieces - c->wide_pieces);
+  if (pairs) row = t->n[1] / 2 * 2;
+  for (; row < t->n[1]; row++) {
+    if (more) strips_of(p, m, s, reg, row, 0, 1, each + 1, more);
+    strips_of(p, m, s, reg, row, more * (each + 1), 1, each, pieces - more);
   }
 }
 
 static int64_t n_strips(const plan *p, const tile *t) {
-  cut c;
-  find_cut(t, p->mr, &c);
-  return c.row / 2 * c.pairs + (t->n[1] - c.row) * c.pieces;
+  int64_t mr = p->mr, width = t->n[2], row = OX_CEIL_DIV(width, mr), pairs = t->n[1] > 1 ? pair_strips(width, mr) : 0;
+  return pairs ? t->n[1] / 2 * pairs + t->n[1] % 2 * row : t->n[1] * row;
 }
 
 /* The next register block of |t|, for panels from |q| on. */
@@ -336,10 +323,8 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
     int64_t k = channels_of(p, t, b0, b1) * p->taps;
     if (m.n_segs && p->k * p->panels * OX_BLOCK * (int64_t)sizeof(float) > KEPT)
       m.ahead_k = (size_t)OX_CEIL_DIV(k, n_strips(p, t) * (int64_t)m.n_segs);
-    cut c = {0};
     for (int64_t q = t->q0, np; q < t->q1; q += np) {
       ox_bconv_tile reg = next_of(p, t, q);
-      if (reg.mr != c.mr) find_cut(t, reg.mr, &c);
       np = reg.np;
       m.w = a->w + ((t->group * p->panels + q) * p->k + done) * OX_BLOCK;
       if (q + np < t->q1)
@@ -353,7 +338,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
       s.slope = a->slope ? a->slope + (t->group * p->panels + q) * OX_BLOCK : NULL;
       s.y = a->y + y + q * p->y_plane, s.z = a->z ? a->z + y + q * p->y_plane : NULL;
       m.fetch = q == t->q0 && t->in_place && !p->padded && x_is_far(p);
-      multiply(p, t, &m, &s, &reg, &c);
+      multiply(p, t, &m, &s, &reg);
     }
     done += k;
   }
