@@ -3,7 +3,6 @@
  * globals. */
 #include "kern/blocks/bconv_direct.h"
 #include "kern/simd/act_f32.h"
-#include "kern/simd/hide.h"
 #include "kern/simd/sums.h"
 
 enum {
@@ -23,8 +22,11 @@ OX_INLINE vf32 bias_of(const float *bias, size_t channels, int j) {
 }
 
 #define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++)
+/* Hides from the compiler how the pointer was computed: else it keeps a register for each address nearby. */
 OX_INLINE float *hidden(float *p) {
-  OX_HIDE(p);
+#if defined(__GNUC__)
+  __asm__("" : "+r"(p));
+#endif
   return p;
 }
 

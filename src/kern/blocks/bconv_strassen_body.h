@@ -91,7 +91,7 @@ OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
   OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = BSTRASSEN_FMA_AT(a, b[j], acc[j]);
 #else
   const vf32 ai = vf32_splat(*a);
-  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vf32_fma_onto(ai, b[j], acc[j]);
+  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vf32_fma(ai, b[j], acc[j]);
 #endif
 }
 
