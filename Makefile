@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run python test test-cross test-avx512 test-backends test-cpu-plugin install uninstall asan tsan fuzz hostile stress check-layers check-arithmetic check-paths model bench-pool bench-models bench-ops clean deps deps-test deps-python format
+.PHONY: all run python test test-cross test-avx512 test-backends test-cpu-plugin install uninstall asan tsan fuzz hostile stress check-layers check-arithmetic check-paths model bench-pool bench-models bench-turns bench-ops clean deps deps-test deps-python format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -91,6 +91,12 @@ bench-pool: deps
 bench-models: all
 	@cmake --build $(BUILD) -j $(JOBS) --target bench.ort_run
 	@$(PYTHON) bench/models/run.py --onyx $(BUILD)/bin/onyx --ort-run $(BUILD)/bench/ort_run $(BENCH_FLAGS)
+
+# The same in one process, where others use the machine, too: make bench-turns BENCH_FLAGS="DIR ... --library LIBRARY"
+bench-turns: all
+	@cmake --build $(BUILD) -j $(JOBS) --target bench.ort_turns
+	@$(PYTHON) bench/models/turns.py --ort-turns $(BUILD)/bench/ort_turns $(BENCH_FLAGS) \
+	  --library $(BUILD)/lib/libonnxruntime.so.1
 
 # Single operators beside other engines: make bench-ops BENCH_FLAGS="--ort LIBRARY --only '^conv'"
 bench-ops: all

@@ -198,6 +198,25 @@ class EndToEnd(unittest.TestCase):
         self.assertIn("missing.onnx", text)
         self.run_it("recorded", "--base", wrong, "--tolerance", "0,recorded=10")
 
+    def test_libraries_in_turns(self):
+        command = [sys.executable, "-B", ROOT / "bench/models/turns.py", "--ort-turns", f"{PROGRAMS}/ort_turns",
+                   "--seconds", "0.05", "--dim", "n=4", "--library", LIBRARY, "recorded", "plain.onnx", "missing.onnx"]
+        for more, threads, code in ((["--library", LIBRARY], "2", 1), (["--library", LIBRARY] * 2, "1", 1), ([], "1", 2)):
+            done = subprocess.run([str(c) for c in [*command, "--threads", threads, *more]], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, cwd=self.folder, timeout=600)
+            text = done.stdout.decode()
+            self.assertEqual(done.returncode, code, done.stderr.decode() + text)
+            if not more:
+                continue
+            self.assertIn("missing.onnx: ", text)
+            for name in ("recorded", "plain"):
+                cells = next(line for line in text.splitlines() if line.startswith(f"| {name} |")).split("|")[2:-1]
+                self.assertEqual(len(cells), len(more) + 2)
+                for ratio in cells[len(more) // 2 + 1:-1]:
+                    self.assertGreater(float(ratio), 0)
+                self.assertGreaterEqual(int(cells[-1]), 5)
+            self.assertIn(f"{len(more) // 2} / 0: geometric mean", text)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
