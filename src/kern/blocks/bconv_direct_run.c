@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_direct_run.c - the tiles of the direct form. A tile reads X in place where all its taps are
- * inside; else it copies what it reads, with padding, one block of k at a time. */
-#include <string.h>
-
+ * kern/blocks/bconv_direct_run.c - runs the direct form. A tile reads X in place where all its taps are inside; else it
+ * copies what it reads, with padding, one block of k at a time. */
 #include "base/cpu_kind.h"
-#include "kern/blocks/bconv_direct.h"
+#include "kern/blocks/bconv_direct_tile.h"
 #include "kern/blocks/bconv_far.h"
 #include "kern/variants.h"
 
@@ -19,120 +17,7 @@ const ox_bconv_variant *ox_bconv_select(ox_isa have) {
 enum { KEPT = 24 << 10 /* bytes of weights that stay in L1 from tile to tile */ };
 
 typedef ox_bconv_direct_plan plan;
-
-typedef struct tile {
-  int64_t image, group, q0, q1, next; /* panels, and the first panel of the tile that usually comes next */
-  int64_t o[OX_CONV_AXES], n[OX_CONV_AXES];
-  int64_t tap[OX_CONV_AXES], taps[OX_CONV_AXES]; /* the taps that are read: the first of each axis, and their number */
-  bool in_place;
-  int64_t len[OX_CONV_AXES]; /* of the copy */
-} tile;
-
-/* Sets whether all taps of |t| are inside, and otherwise the extents of the copy. */
-static void place(const plan *p, tile *t) {
-  const ox_conv_geom *g = &p->g;
-  t->in_place = true;
-  for (int a = 0; a < OX_CONV_AXES; a++) {
-    int64_t first = t->o[a] * g->stride[a], last = (t->o[a] + t->n[a] - 1) * g->stride[a];
-    t->in_place = p->padded || (t->in_place && first + p->tap_min[a] >= 0 && last + p->tap_max[a] < g->in[a]);
-    t->len[a] = p->by_tap[a] ? t->n[a] * g->n_taps[a] : last - first + p->tap_max[a] - p->tap_min[a] + 1;
-  }
-}
-
-static tile tile_at(const plan *p, int64_t i) {
-  const ox_conv_geom *g = &p->g;
-  tile t = {0};
-  t.q0 = i % p->tiles_m * p->tile_m, t.q1 = t.next = OX_MIN(t.q0 + p->tile_m, p->panels), i /= p->tiles_m;
-  t.o[2] = i % p->tiles_w * p->tile_w, t.n[2] = OX_MIN(p->tile_w, g->out[2] - t.o[2]), i /= p->tiles_w;
-  t.o[1] = i % p->tiles_h * p->tile_h, t.n[1] = OX_MIN(p->tile_h, g->out[1] - t.o[1]), i /= p->tiles_h;
-  t.o[0] = i % g->out[0], t.n[0] = 1, i /= g->out[0];
-  t.group = i % g->groups, t.image = i / g->groups;
-  memcpy(t.taps, g->n_taps, sizeof t.taps);
-  place(p, &t);
-  return t;
-}
-
-/* The outputs of the first half of |t| along the axis that is halved: rows (in pairs if strips have two), or whole
- * strips; 0: |t| cannot be halved. */
-static int64_t first_half(const plan *p, const tile *t, int *axis) {
-  int64_t rows = 2 * t->n[2] <= p->mr ? 2 : 1, strips = OX_CEIL_DIV(t->n[2], p->mr);
-  *axis = t->n[1] > rows ? 1 : 2;
-  if (*axis == 1) return OX_ROUND_UP(t->n[1] / 2, rows);
-  return strips > 1 ? strips / 2 * OX_CEIL_DIV(t->n[2], strips) : 0;
-}
-
-bool ox_bconv_direct_divides(const ox_bconv_direct_plan *p) {
-  tile t = tile_at(p, p->halved);
-  int axis;
-  return first_half(p, &t, &axis) > 0;
-}
-
-/* Tile |i| in the order of a run. */
-static tile tile_of(const plan *p, int64_t i) {
-  if (p->halved < 0) return tile_at(p, i);
-  if (i > 0 && i < p->n_whole) return tile_at(p, p->halved ? i - 1 : i);
-  tile t = tile_at(p, p->halved);
-  int axis;
-  int64_t n = first_half(p, &t, &axis);
-  if (i > 0) t.o[axis] += n, t.n[axis] -= n;
-  if (i == 0) t.n[axis] = n, t.next = p->halved ? 0 : t.next;
-  place(p, &t);
-  return t;
-}
-
-/* ---- the copy ---- */
-
-/* Copies |n| pixels of a row from |first| on, |step| apart; |row| NULL: all outside. */
-static void copy_run(const plan *p, float *to, const float *row, int64_t first, int64_t step, int64_t n) {
-  int64_t width = p->g.in[2], unit = p->unit, lo = 0, hi = 0;
-  if (row) {
-    lo = first < 0 ? OX_MIN(OX_CEIL_DIV(-first, step), n) : 0;
-    hi = first >= width ? 0 : OX_MIN(OX_CEIL_DIV(width - first, step), n);
-    hi = OX_MAX(hi, lo);
-  }
-  if (lo) memset(to, 0, (size_t)(lo * unit) * sizeof *to);
-  if (hi < n) memset(to + hi * unit, 0, (size_t)((n - hi) * unit) * sizeof *to);
-  if (lo == hi) return;
-  if (step == 1) {
-    memcpy(to + lo * unit, row + (first + lo) * unit, (size_t)((hi - lo) * unit) * sizeof *to);
-  } else if (unit == 1) {
-    for (int64_t i = lo; i < hi; i++) to[i] = row[first + i * step];
-  } else {
-    for (int64_t i = lo; i < hi; i++)
-      memcpy(to + i * OX_BLOCK, row + (first + i * step) * OX_BLOCK, OX_BLOCK * sizeof *to);
-  }
-}
-
-static void copy_row(const plan *p, const tile *t, float *to, const float *row) {
-  const ox_conv_geom *g = &p->g;
-  int64_t first = t->o[2] * g->stride[2];
-  if (!p->by_tap[2]) {
-    copy_run(p, to, row, first + p->tap_min[2], 1, t->len[2]);
-    return;
-  }
-  for (int64_t i = 0; i < g->n_taps[2]; i++, to += t->n[2] * p->unit)
-    copy_run(p, to, row, first + g->tap[2][i], g->stride[2], t->n[2]);
-}
-
-/* The input coordinate of line |i| of the copy along axis |a|. */
-static int64_t line_at(const plan *p, const tile *t, int a, int64_t i) {
-  const ox_conv_geom *g = &p->g;
-  int64_t first = t->o[a] * g->stride[a];
-  if (!p->by_tap[a]) return first + p->tap_min[a] + i;
-  return first + g->tap[a][i / t->n[a]] + i % t->n[a] * g->stride[a];
-}
-
-static void copy_blocks(const plan *p, const tile *t, float *to, const float *x, int64_t blocks) {
-  const ox_conv_geom *g = &p->g;
-  for (int64_t b = 0; b < blocks; b++, x += p->in_pixels * p->unit)
-    for (int64_t i = 0; i < t->len[0]; i++)
-      for (int64_t j = 0; j < t->len[1]; j++, to += t->len[2] * p->unit) {
-        int64_t d = line_at(p, t, 0, i), h = line_at(p, t, 1, j);
-        bool inside = d >= 0 && d < g->in[0] && h >= 0 && h < g->in[1];
-        int64_t at = (d * g->in[1] + h) * g->in[2] * p->unit;
-        copy_row(p, t, to, inside ? x + at : NULL);
-      }
-}
+typedef ox_bconv_direct_tile tile;
 
 /* ---- segments ---- */
 
@@ -311,7 +196,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
   for (int64_t b0 = 0, b1; b0 < blocks; b0 = b1) {
     b1 = OX_MIN(b0 + p->k_blocks, blocks);
     const float *xb = x + b0 * p->x_pixels * p->unit;
-    if (!t->in_place) copy_blocks(p, t, copy, xb, b1 - b0);
+    if (!t->in_place) ox_bconv_direct_copy(p, t, copy, xb, b1 - b0);
     ox_bconv_mul m = {.segs = segs, .n_segs = find_segs(p, t, b0, b1, segs), .w_panel = (size_t)(p->k * OX_BLOCK)};
     m.first = b0 == 0, m.last = b1 == blocks, m.lo = p->lo, m.hi = p->hi;
     m.y_panel = (size_t)p->y_plane;
@@ -351,7 +236,7 @@ static void run_part(const plan *p, const ox_conv_args *a, const tile *of, int64
   tile t = *of;
   t.o[1] = row, t.n[1] = rows, t.o[2] = col, t.n[2] = cols;
   if (rows <= 0 || cols <= 0) return;
-  place(p, &t);
+  ox_bconv_direct_place(p, &t);
   run_tile(p, a, &t, scratch);
 }
 
@@ -411,12 +296,12 @@ void ox_bconv_direct_run(const ox_bconv_plan *head, const ox_conv_args *a, uint3
   const plan *p = (const plan *)head;
   if (stage + 1 < head->n_stages) { /* blocks of X with their padding */
     tile all = {.n = {p->g.out[0], p->g.out[1], p->g.out[2]}, .len = {p->x_dim[0], p->x_dim[1], p->x_dim[2]}};
-    copy_blocks(p, &all, (float *)a->shared + begin * p->x_pixels * p->unit, a->x + begin * p->in_pixels * p->unit,
-                end - begin);
+    ox_bconv_direct_copy(p, &all, (float *)a->shared + begin * p->x_pixels * p->unit,
+                         a->x + begin * p->in_pixels * p->unit, end - begin);
     return;
   }
   for (int64_t i = begin; i < end; i++) {
-    tile t = tile_of(p, i);
+    tile t = ox_bconv_direct_tile_at(p, i);
     if (p->far)
       run_pieces(p, a, &t, scratch);
     else if (t.in_place)
