@@ -68,6 +68,13 @@ static inline const ox_attr_view *ox_attr_ints(const ox_rewrite *g, ox_id node, 
   const ox_attr_view *a = ox_attr_of(g, node, name);
   return a && a->kind == OX_ATTR_INTS_KIND ? a : NULL;
 }
+/* Whether all integers of attribute |name| are |want|, or it is absent. */
+static inline int ox_attr_ints_are(const ox_rewrite *g, ox_id node, const char *name, int64_t want) {
+  const ox_attr_view *a = ox_attr_ints(g, node, name);
+  for (size_t i = 0; a && i < a->n; i++)
+    if (a->ints[i] != want) return 0;
+  return 1;
+}
 
 /* ---- values ---- */
 

@@ -7,12 +7,6 @@
 enum { CONV };
 static const ox_pat pattern[] = {[CONV] = {.op = "Conv"}};
 
-static int all_are(const ox_attr_view *a, int64_t want) {
-  for (size_t i = 0; a && i < a->n; i++)
-    if (a->ints[i] != want) return 0;
-  return 1;
-}
-
 static int guard(const ox_rewrite *g, ox_match *m) {
   ox_id node = m->node[CONV], bias = ox_in(g, node, 2);
   const ox_shape *x = ox_shape_at(g, ox_in(g, node, 0));
@@ -24,7 +18,7 @@ static int guard(const ox_rewrite *g, ox_match *m) {
   if (bias != OX_NONE && (!b || b->dtype != OX_F32 || ox_elements(&b->shape) != w->shape.dim[0])) return 0;
   if (ox_elements(&w->shape) < 1 || ox_attr_i(g, node, "group", 1) != 1) return 0;
   if (!ox_attr_is(g, node, "auto_pad", "NOTSET", 1)) return 0;
-  if (!all_are(ox_attr_ints(g, node, "pads"), 0) || !all_are(ox_attr_ints(g, node, "dilations"), 1)) return 0;
+  if (!ox_attr_ints_are(g, node, "pads", 0) || !ox_attr_ints_are(g, node, "dilations", 1)) return 0;
   return ox_op_serves(g, NULL, "Gemm", OX_F32) && ox_opset_of(g, "") >= 7;
 }
 

@@ -16,20 +16,13 @@ static int is_depthwise(const ox_rewrite *g, ox_id node) {
          ox_in(g, node, Z) == OX_NONE && ox_in(g, node, S) == OX_NONE && ox_one_output(g, node);
 }
 
-static int all_are(const ox_rewrite *g, ox_id node, const char *name, int64_t want) {
-  const ox_attr_view *a = ox_attr_ints(g, node, name);
-  for (size_t i = 0; a && i < a->n; i++)
-    if (a->ints[i] != want) return 0;
-  return 1;
-}
-
 /* A plain product of pixels and weights: 1x1, stride 1, no pads. */
 static int is_pointwise(const ox_rewrite *g, ox_id node) {
   const ox_shape *w = ox_shape_at(g, ox_in(g, node, W));
   return ox_is_of(g, node, "BlockConv", own) && w->rank == 4 && w->dim[2] == 1 && w->dim[3] == 1 &&
          ox_attr_i(g, node, "group", 1) == 1 && !ox_attr_i(g, node, "plain_input", 0) && ox_in(g, node, G) == OX_NONE &&
          ox_in(g, node, S) == OX_NONE && ox_const_type(g, ox_in(g, node, W)) != NULL &&
-         all_are(g, node, "strides", 1) && all_are(g, node, "pads", 0);
+         ox_attr_ints_are(g, node, "strides", 1) && ox_attr_ints_are(g, node, "pads", 0);
 }
 
 /* The part that makes |v|, if |v| has one reader. */
