@@ -295,28 +295,30 @@ static void check_accuracy(void **state) {
   }
 }
 
-/* Wide panels only for the rows they have registers for, and where at most a 32nd of the columns is padding. */
+/* Wide panels only for the rows they have registers for, and where at most a 32nd of the columns is padding; for a B
+ * that is read where it lies, if it has that many columns. */
 static void check_wide_choice(void **state) {
   (void)state;
   static const struct {
     ox_isa have;
     size_t rows, n;
-    uint16_t nr; /* what is chosen; the usual panels are narrower */
-  } t[] = {{OX_AVX512 | OX_AVX2, 1, 2048, 128},
-           {OX_AVX512 | OX_AVX2, 3, 128, 128},
-           {OX_AVX512 | OX_AVX2, 4, 2048, 32},
-           {OX_AVX512 | OX_AVX2, 1, 127, 128},
-           {OX_AVX512 | OX_AVX2, 1, 100, 32},
-           {OX_AVX512 | OX_AVX2, 1, 129, 32},
-           {OX_AVX512 | OX_AVX2, 1, 0, 128},
-           {OX_AVX2, 1, 2048, 64},
-           {OX_AVX2, 2, 2048, 16},
-           {OX_AVX2, 1, 65, 16},
-           {0, 1, 2048, 4}};
+    uint16_t nr, direct; /* what is chosen; the usual panels are narrower */
+  } t[] = {{OX_AVX512 | OX_AVX2, 1, 2048, 128, 128},
+           {OX_AVX512 | OX_AVX2, 3, 128, 128, 128},
+           {OX_AVX512 | OX_AVX2, 4, 2048, 32, 32},
+           {OX_AVX512 | OX_AVX2, 1, 127, 128, 32},
+           {OX_AVX512 | OX_AVX2, 1, 100, 32, 32},
+           {OX_AVX512 | OX_AVX2, 1, 129, 32, 128},
+           {OX_AVX512 | OX_AVX2, 1, 0, 128, 32},
+           {OX_AVX2, 1, 2048, 64, 64},
+           {OX_AVX2, 2, 2048, 16, 16},
+           {OX_AVX2, 1, 65, 16, 64},
+           {0, 1, 2048, 4, 4}};
   for (size_t i = 0; i < OX_COUNT(t); i++) {
     if (ox_gemm_select(OX_F32, t[i].have)->needs != (t[i].have & (t[i].have & OX_AVX512 ? OX_AVX512 : OX_AVX2)))
       continue; /* not built */
     assert_int_equal(ox_gemm_select_wide(t[i].rows, t[i].n, t[i].have)->nr, t[i].nr);
+    assert_int_equal(ox_gemm_select_direct(t[i].rows, t[i].n, t[i].have)->nr, t[i].direct);
   }
 }
 

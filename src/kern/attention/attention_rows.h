@@ -17,11 +17,20 @@ typedef struct attn_tile {
   int64_t b, hk, first, n;
 } attn_tile;
 
+/* Whether the tiles of all heads for the same rows follow each other: their q and results lie side by side, and k and v
+ * of all heads stay in L2. */
+OX_INLINE bool attn_heads_inside(const ox_attn *a) {
+  enum { BYTES = 256 << 10 };
+  return a->q.head < a->q.row && a->kv_heads * a->kv_len * (a->d + a->dv) * (int64_t)sizeof(float) <= BYTES;
+}
+
 OX_INLINE attn_tile attn_tile_at(const ox_attn *a, int64_t tile_rows, int64_t index) {
   int64_t rows = a->heads / a->kv_heads * a->q_len, blocks = OX_CEIL_DIV(rows, tile_rows);
-  int64_t block = index % blocks, group = index / blocks;
-  return (attn_tile){group / a->kv_heads, group % a->kv_heads, block * tile_rows,
-                     OX_MIN(rows - block * tile_rows, tile_rows)};
+  int64_t item = index / (blocks * a->kv_heads), of_item = index % (blocks * a->kv_heads);
+  bool inside = attn_heads_inside(a);
+  int64_t block = inside ? of_item / a->kv_heads : of_item % blocks,
+          head = inside ? of_item % a->kv_heads : of_item / blocks;
+  return (attn_tile){item, head, block * tile_rows, OX_MIN(rows - block * tile_rows, tile_rows)};
 }
 
 OX_INLINE attn_row attn_row_of(const ox_attn *a, const attn_tile *t, int64_t h, int64_t s) {

@@ -84,6 +84,8 @@ const ox_gemm_variant *ox_gemm_select(uint32_t panel, ox_isa have);
 /* The best variant for a float B of |n| columns that is multiplied by |rows| rows repeatedly, from L2 or L3: one with
  * wide panels if there are only a few rows and little padding. */
 const ox_gemm_variant *ox_gemm_select_wide(size_t rows, size_t n, ox_isa have);
+/* The best variant for a float B of |n| columns that |rows| rows read where it lies. */
+const ox_gemm_variant *ox_gemm_select_direct(size_t rows, size_t n, ox_isa have);
 
 /* ---- packing B: any strides, any alignment ---- */
 static inline size_t ox_gemm_panels(const ox_gemm_variant *v, size_t n) { return (n + v->nr - 1) / v->nr; }

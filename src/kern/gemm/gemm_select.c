@@ -17,9 +17,19 @@ const ox_gemm_variant *ox_gemm_select(uint32_t panel, ox_isa have) {
   return NULL;
 }
 
+/* The wide variant beside the usual one |v|; |v| if there is none for so many rows. */
+static const ox_gemm_variant *wide_beside(const ox_gemm_variant *v, size_t rows) {
+  const ox_gemm_variant *end = table + OX_COUNT(table);
+  bool has = v && v + 1 < end && v[1].panel == OX_F32 && v[1].needs == v->needs;
+  return has && rows <= v[1].mr ? v + 1 : v;
+}
+
 const ox_gemm_variant *ox_gemm_select_wide(size_t rows, size_t n, ox_isa have) {
-  const ox_gemm_variant *v = ox_gemm_select(OX_F32, have), *end = table + OX_COUNT(table);
-  const ox_gemm_variant *wide = v && v + 1 < end && v[1].panel == OX_F32 && v[1].needs == v->needs ? v + 1 : v;
-  if (wide == v || rows > wide->mr || (OX_ROUND_UP(n, (size_t)wide->nr) - n) * MOST_PADDING_OF > n) return v;
-  return wide;
+  const ox_gemm_variant *v = ox_gemm_select(OX_F32, have), *wide = wide_beside(v, rows);
+  return (OX_ROUND_UP(n, (size_t)wide->nr) - n) * MOST_PADDING_OF > n ? v : wide;
+}
+
+const ox_gemm_variant *ox_gemm_select_direct(size_t rows, size_t n, ox_isa have) {
+  const ox_gemm_variant *v = ox_gemm_select(OX_F32, have), *wide = wide_beside(v, rows);
+  return n < wide->nr ? v : wide;
 }

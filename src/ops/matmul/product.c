@@ -115,6 +115,7 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   const ox_gemm_variant *v = b ? b->v : ox_gemm_select(p->type, c->isa);
   ox_gemm_b mode = p->late ? OX_GEMM_LATE : choose_mode(p, b);
   if (c->tune && !b && p->type == OX_F32) mode = ox_product_measured(c, p, mode);
+  if (mode == OX_GEMM_DIRECT) v = ox_gemm_select_direct(p->m, p->n, c->isa);
   p->pack_stage = !b && mode == OX_GEMM_PACKED;
   ox_product_plan_gemm(p, &p->g, v, mode);
   c->form = p->compressed ? p->compressed->form : v->form[p->pack_stage ? 3 : p->late ? OX_GEMM_PACKED : p->g.b_mode];
