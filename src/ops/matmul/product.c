@@ -88,6 +88,10 @@ static ox_status *plan_pack_stage(ox_kernel_ctx *c, ox_product *p) {
   return NULL;
 }
 
+/* Whether no two tiles multiply by the same part of B, so that each packs its own, a block at a time, which then is in
+ * L1. */
+static bool packs_once_by_tiles(const ox_product *p) { return p->g.mt == 1 && p->b_count == (size_t)p->n_batch; }
+
 ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *b) {
   p->n_batch = 1;
   for (int d = 0; d < p->rank; d++)
@@ -116,9 +120,11 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   ox_gemm_b mode = p->late ? OX_GEMM_LATE : choose_mode(p, b);
   if (c->tune && !b && p->type == OX_F32) mode = ox_product_measured(c, p, mode);
   if (mode == OX_GEMM_DIRECT) v = ox_gemm_select_direct(p->m, p->n, c->isa);
-  p->pack_stage = !b && mode == OX_GEMM_PACKED;
-  ox_product_plan_gemm(p, &p->g, v, mode);
-  c->form = p->compressed ? p->compressed->form : v->form[p->pack_stage ? 3 : p->late ? OX_GEMM_PACKED : p->g.b_mode];
+  bool packs = !b && mode == OX_GEMM_PACKED;
+  ox_product_plan_gemm(p, &p->g, v, packs ? OX_GEMM_LATE : mode);
+  p->pack_stage = packs && !packs_once_by_tiles(p);
+  if (p->pack_stage) ox_product_plan_gemm(p, &p->g, v, mode);
+  c->form = p->compressed ? p->compressed->form : v->form[packs ? 3 : p->late ? OX_GEMM_PACKED : p->g.b_mode];
   p->b_bytes = ox_gemm_b_bytes(v, p->k, p->n);
   size_t tiles = ox_gemm_tiles(&p->g), macs = OX_MAX(p->m * p->n * OX_MAX(p->k, (size_t)1), (size_t)1);
   p->batches_per_tile = tiles > 1 ? 1 : (int64_t)OX_MAX((size_t)BATCH_TILE_MACS / macs, (size_t)1);
@@ -156,6 +162,7 @@ static void run_tile(const ox_kernel_ctx *c, const ox_product *p, int64_t batch,
     io.b = (const char *)c->shared + matrix * p->b_bytes;
   else
     io.b = (const char *)c->in[p->in_b]->data + ox_product_offset(p, batch, p->b_batch) * (int64_t)elem;
+  if (p->g.b_mode == OX_GEMM_LATE && !p->late) whole = (ox_gemm_src){io.b, p->type, p->b_ks, p->b_ns}, io.b = NULL;
   io.b_rs = p->g.b_mode == OX_GEMM_DOTS ? p->b_ns : p->b_ks;
   io.c = (char *)c->out[0]->data + (size_t)batch * p->m * p->n * elem;
   ox_product_terms(c, p, batch, &epi);
