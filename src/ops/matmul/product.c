@@ -10,8 +10,8 @@
 enum {
   BATCH_TILE_MACS = 1 << 18,
   PACK_TILE_BYTES = 128 * 1024,
-  PLAIN_TILE_MACS = 1 << 16,
-  PLAIN_TILE_ROWS = 24,
+  PLAIN_TILE_MACS = 1 << 18,
+  PLAIN_TILE_ROWS = 72, /* so many share the packing of B */
   FEW_ROWS = 8
 };
 
