@@ -10,6 +10,7 @@
 #include "kern/quant/convert.h"
 #include "graph/op_def.h"
 #include "ops/matmul/nbits_floats.h"
+#include "ops/matmul/nbits_source.h"
 
 typedef struct nbits_attrs {
   int64_t K, N, bits, block_size, accuracy_level, weight_prepacked;
@@ -26,41 +27,13 @@ static const ox_attr_def attrs[] = {
 
 enum { IN_A, IN_B, IN_SCALES, IN_ZERO, IN_GROUP, IN_BIAS, BYTE_ROWS = 4, TILE_BYTES = 160 * 1024, TILE_MACS = 1 << 23 };
 
-/* ---- the stored form ---- */
-typedef struct weights {
-  const uint8_t *b; /* n rows of |blocks| blobs */
-  const ox_tensor *scales, *zeros;
-  size_t k, n, block, blocks, bits, blob, zero_row; /* bytes of a blob; of a row of packed zero points */
-} weights;
-
-static weights weights_of(const nbits_attrs *a, const ox_tensor *b, const ox_tensor *scales, const ox_tensor *zeros) {
-  weights w = {b->data, scales, zeros, (size_t)a->K, (size_t)a->N, (size_t)a->block_size, 0, (size_t)a->bits, 0, 0};
-  w.blocks = OX_CEIL_DIV(w.k, w.block), w.blob = w.block * w.bits / 8,
-  w.zero_row = OX_CEIL_DIV(w.blocks * w.bits, (size_t)8);
+static ox_nbits_source source_of(const nbits_attrs *a, const ox_tensor *b, const ox_tensor *scales,
+                                 const ox_tensor *zeros) {
+  ox_nbits_source w = {.b = b->data, .scales = scales, .zeros = zeros, .n = (size_t)a->N, .share = 1};
+  w.block = (size_t)a->block_size, w.bits = (size_t)a->bits;
+  w.blocks = OX_CEIL_DIV((size_t)a->K, w.block), w.blob = w.block * w.bits / 8;
+  w.zero_row = OX_ROUND_UP(w.blocks * w.bits, (size_t)8);
   return w;
-}
-
-/* Bits [at, at + n) of a stream, lowest first. */
-static uint32_t bits_at(const uint8_t *p, size_t at, size_t n) {
-  uint32_t x = p[at / 8];
-  if (at % 8 + n > 8) x |= (uint32_t)p[at / 8 + 1] << 8;
-  return x >> at % 8 & ((1u << n) - 1);
-}
-
-static float float_at(const ox_tensor *t, size_t i) {
-  float x;
-  ox_convert_select(0)->load_f32[t->dtype](t->data, i, 1, &x);
-  return x;
-}
-
-static float scale_of(const weights *w, size_t col, size_t block) {
-  return float_at(w->scales, col * w->blocks + block);
-}
-
-static float zero_of(const weights *w, size_t col, size_t block) {
-  if (!w->zeros) return (float)(1u << (w->bits - 1));
-  if (w->zeros->dtype != OX_U8) return float_at(w->zeros, col * w->blocks + block);
-  return (float)bits_at((const uint8_t *)w->zeros->data + col * w->zero_row, block * w->bits, w->bits);
 }
 
 /* ---- inference ---- */
@@ -104,42 +77,6 @@ typedef struct nbits_state {
   size_t panel_bytes, bytes;
 } nbits_state;
 
-/* Four nibbles of two bytes, one to a byte. */
-static uint32_t spread(uint32_t s) {
-  s = (s | s << 8) & 0x00ff00ff;
-  return (s | s << 4) & 0x0f0f0f0f;
-}
-
-/* The common case: 4 bits, a word of the record from two pairs of bytes. */
-static void pack_nibbles(const uint8_t *blob, size_t block, size_t lanes, uint8_t *to) {
-  size_t vectors = block / 8;
-  for (size_t v = 0; v < vectors; v++, to += lanes * 4) {
-    const uint8_t *low = blob + 2 * v, *high = low + 2 * vectors;
-    uint32_t x = spread(low[0] | (uint32_t)low[1] << 8) | spread(high[0] | (uint32_t)high[1] << 8) << 4;
-    memcpy(to, &x, 4);
-  }
-}
-
-static void pack_block(const weights *w, const nbits_state *s, size_t col, size_t block, uint8_t *record) {
-  uint8_t values[256];
-  size_t lanes = s->v->lanes, lane = col % lanes, vectors = s->f.block * s->f.bits / 32;
-  const uint8_t *column = w->b + col * w->blocks * w->blob, *blob = column + block * w->blob;
-  float scale = scale_of(w, col, block), zero = zero_of(w, col, block);
-  if (w->bits == 4 && !s->order) {
-    pack_nibbles(blob, w->block, lanes, record + lane * 4);
-    uint8_t *at = record + vectors * lanes * 4;
-    memcpy(at + lane * 4, &scale, 4), at += lanes * 4;
-    if (s->f.zero == OX_NBITS_BYTES) at[lane] = (uint8_t)zero;
-    if (s->f.zero == OX_NBITS_FLOATS) memcpy(at + lane * 4, &zero, 4);
-    return;
-  }
-  for (size_t i = 0; i < w->block; i++) {
-    size_t at = s->order ? (size_t)s->order[block * w->block + i] : block * w->block + i;
-    values[i] = (uint8_t)bits_at(column, at * w->bits, w->bits);
-  }
-  ox_nbits_pack(&s->f, lanes, lane, values, scale, zero, record);
-}
-
 /* Columns of A by the group of their weights, if each group has as many as a block: then it is one in that order. NULL
  * in |*out|: it is not so. */
 static ox_status *order_of(ox_load_ctx *c, const nbits_attrs *a, const ox_tensor *group, const int32_t **out) {
@@ -164,21 +101,17 @@ static ox_status *load(ox_load_ctx *c) {
   const ox_tensor *zeros = c->n_in > IN_ZERO ? c->in_const[IN_ZERO] : NULL;
   bool has_zeros = c->n_in > IN_ZERO && c->in_type[IN_ZERO], grouped = c->n_in > IN_GROUP && c->in_type[IN_GROUP];
   const int32_t *order = NULL;
-  if (!c->in_const[IN_B] || !c->in_const[IN_SCALES] || (has_zeros && !zeros) || a->block_size > 256) return NULL;
+  if (!c->in_const[IN_B] || !c->in_const[IN_SCALES] || (has_zeros && !zeros) || a->block_size > OX_NBITS_MOST_BLOCK)
+    return NULL;
   if (grouped) OX_TRY(order_of(c, a, c->in_const[IN_GROUP], &order));
   if (grouped && !order) return NULL;
-  weights w = weights_of(a, c->in_const[IN_B], c->in_const[IN_SCALES], zeros);
   nbits_state *s = OX_LOAD_NEW(c, nbits_state);
   if (!s) return ox_oom();
   s->v = ox_nbits_select(c->isa);
-  s->f = (ox_nbits_format){w.bits <= 2   ? 2
-                           : w.bits <= 4 ? 4
-                                         : 8,
-                           (float)(1u << (w.bits - 1)), w.block, w.blocks, OX_NBITS_MIDDLE};
+  s->f = ox_nbits_format_of((size_t)a->bits, (size_t)a->block_size, (size_t)OX_CEIL_DIV(a->K, a->block_size), zeros);
   s->zeros = zeros != NULL, s->order = order;
-  if (zeros) s->f.zero = zeros->dtype == OX_U8 ? OX_NBITS_BYTES : OX_NBITS_FLOATS;
-  s->panel_bytes = ox_nbits_record(&s->f, s->v->lanes) * w.blocks;
-  if (!ox_mul_ok(s->panel_bytes, OX_CEIL_DIV(w.n, s->v->lanes), &s->bytes)) return ox_oom();
+  s->panel_bytes = ox_nbits_panel_bytes(&s->f, s->v->lanes);
+  if (!ox_mul_ok(s->panel_bytes, OX_CEIL_DIV((size_t)a->N, s->v->lanes), &s->bytes)) return ox_oom();
   c->state = s;
   c->consumed |= 1 << IN_B | 1 << IN_SCALES | (zeros ? 1 << IN_ZERO : 0);
   return NULL;
@@ -195,17 +128,12 @@ typedef struct packing {
 static void pack_panels(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
                         void *scratch) {
   const nbits_state *s = ((const packing *)p->arg)->s;
-  const weights w =
-      weights_of(((const packing *)p->arg)->attrs, in[IN_B], in[IN_SCALES], s->zeros ? in[IN_ZERO] : NULL);
-  size_t record = ox_nbits_record(&s->f, s->v->lanes), lanes = s->v->lanes;
+  const ox_nbits_source w =
+      source_of(((const packing *)p->arg)->attrs, in[IN_B], in[IN_SCALES], s->zeros ? in[IN_ZERO] : NULL);
   (void)scratch;
-  for (size_t panel = (size_t)begin; panel < (size_t)end; panel++) {
-    uint8_t *at = (uint8_t *)to + panel * s->panel_bytes;
-    size_t last = OX_MIN((panel + 1) * lanes, w.n);
-    if ((panel + 1) * lanes > w.n) memset(at, 0, s->panel_bytes);
-    for (size_t col = panel * lanes; col < last; col++)
-      for (size_t b = 0; b < w.blocks; b++) pack_block(&w, s, col, b, at + b * record);
-  }
+  for (int64_t panel = begin; panel < end; panel++)
+    ox_nbits_pack_panel(&w, &s->f, s->order, s->v->lanes, (size_t)panel,
+                        (uint8_t *)to + (size_t)panel * s->panel_bytes);
 }
 
 static ox_status *pack(ox_kernel_ctx *c, const nbits_state *s, const void *const **out_place) {
@@ -352,19 +280,20 @@ static void run_plain(const ox_kernel_ctx *c, const nbits_prep *p, size_t col, f
   const ox_tensor *zeros = c->n_in > IN_ZERO ? c->in[IN_ZERO] : NULL, *y = c->out[0];
   const ox_tensor *group = c->n_in > IN_GROUP ? c->in[IN_GROUP] : NULL,
                   *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL;
-  weights w = weights_of(a, c->in[IN_B], c->in[IN_SCALES], zeros);
+  const ox_nbits_source w = source_of(a, c->in[IN_B], c->in[IN_SCALES], zeros);
   float *row = w_col + p->padded;
   for (size_t k = 0; k < p->k; k++) {
     size_t block = k / w.block, g = group ? (size_t)((const int32_t *)group->data)[k] : block;
     g = OX_MIN(g, w.blocks - 1);
-    uint32_t q = bits_at(w.b + (col * w.blocks + block) * w.blob, k % w.block * w.bits, w.bits);
-    w_col[k] = ((float)q - zero_of(&w, col, g)) * scale_of(&w, col, g);
+    uint32_t q = ox_nbits_bits(w.b + (col * w.blocks + block) * w.blob, k % w.block * w.bits, w.bits);
+    w_col[k] = ((float)q - ox_nbits_zero_point(&w, col, g)) * ox_nbits_scale(&w, col, g);
   }
   for (size_t m = 0; m < p->m; m++) {
     conv->load_f32[c->in[IN_A]->dtype](c->in[IN_A]->data, m * p->k, p->k, row);
-    float sum = 0;
+    float sum = 0, add = 0;
     for (size_t k = 0; k < p->k; k++) sum += row[k] * w_col[k];
-    if (bias) sum += float_at(bias, col);
+    if (bias) conv->load_f32[bias->dtype](bias->data, col, 1, &add);
+    sum += add;
     conv->store_f32[y->dtype](&sum, y->data, m * p->n + col, 1, &(ox_narrow_how){.saturate = true});
   }
 }
