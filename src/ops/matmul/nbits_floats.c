@@ -18,7 +18,7 @@ ox_status *ox_nbits_floats_plan(ox_kernel_ctx *c, ox_nbits_floats *p, size_t m, 
 }
 
 /* Columns beyond the weights' last panel are zeros, as those in it are. */
-static void write_weights(const void *ctx, size_t k0, size_t kn, size_t col, size_t n, float *to, size_t ld) {
+void ox_nbits_write_floats(const void *ctx, size_t k0, size_t kn, size_t col, size_t n, float *to, size_t ld) {
   const ox_nbits_weights *w = ctx;
   const size_t lanes = w->v->lanes, end = OX_ROUND_UP(w->n, lanes);
   for (size_t j = 0; j < n; j += lanes) {
@@ -45,7 +45,7 @@ void ox_nbits_floats_run(const ox_kernel_ctx *c, const ox_nbits_floats *p, const
                    .c_rs = p->g.n,
                    .epi = &epi,
                    .stop = ox_ctx_stop(c),
-                   .source = write_weights};
+                   .source = ox_nbits_write_floats};
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     if (p->strassen)
       ox_strassen_run(&p->z, &io, (size_t)i, c->shared, scratch);

@@ -21,6 +21,8 @@ typedef struct ox_nbits_weights {
   size_t panel_bytes, n; /* n: columns */
 } ox_nbits_weights;
 
+/* An ox_gemm_source of an ox_nbits_weights. */
+void ox_nbits_write_floats(const void *weights, size_t k0, size_t kn, size_t col, size_t n, float *to, size_t ld);
 /* In prepare: plans [m, k] x [k, n] in the whole of the operator's two stages. */
 OX_NODISCARD ox_status *ox_nbits_floats_plan(ox_kernel_ctx *c, ox_nbits_floats *p, size_t m, size_t n, size_t k);
 /* Runs tiles of a stage. |bias|: n elements, or NULL. */

@@ -20,6 +20,7 @@ typedef struct ox_product_b {
   bool trans;                /* its last two dimensions are swapped */
   const void *const *panels; /* place of the panels' address in a run; NULL: not known yet, or packed later */
   atomic_int *use;           /* OX_B_NEW etc., shared by all shapes and runs */
+  uint64_t first_form;       /* added to forms, which differ in constants of one node */
 } ox_product_b;
 
 /* Not used yet; read in place by a run; packed in plain panels; in compressed ones, of way 0 and up. Those of panels
@@ -44,13 +45,13 @@ typedef struct ox_product {
   ox_split_plan s;
   ox_strassen_plan z;
   ox_product_b b;
-  const ox_product_b *packed; /* b, with its panels; NULL: B is not constant */
-  const void *whole;          /* B itself (unaligned), if it is constant and has an address */
-  bool late;                  /* the first run reads it there, a later one packs it: stage 0 decides */
-  void *later;                /* token for packing it (ox_product_pack_later) */
+  const ox_product_b *packed;              /* b, with its panels; NULL: B is not constant */
+  const void *whole;                       /* B itself (unaligned), if it is constant and has an address */
+  bool late;                               /* the first run reads it there, a later one packs it: stage 0 decides */
+  void *later;                             /* token for packing it (ox_product_pack_later) */
   const ox_compressed_kernels *compressed; /* B's panels are compressed; NULL: they are not */
-  bool pack_stage;            /* stage 0 packs B into the shared memory */
-  size_t b_count, b_bytes;    /* matrices of B, bytes of the panels of one */
+  bool pack_stage;                         /* stage 0 packs B into the shared memory */
+  size_t b_count, b_bytes;                 /* matrices of B, bytes of the panels of one */
   size_t panels_per_tile, packs_per_matrix;
   int64_t n_batch, batches_per_tile, plain_rows;
 } ox_product;

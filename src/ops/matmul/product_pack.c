@@ -69,7 +69,7 @@ static ox_status *describe(ox_kernel_ctx *c, const ox_product_b *b, int in, ox_p
   if (!k) return ox_oom();
   *k = (packing){b, in, ox_gemm_pack_units(b->v, &nothing, b->k, b->n)};
   *p = (ox_pack){.struct_size = sizeof *p,
-                 .form = OX_B_PACKED,
+                 .form = b->first_form + OX_B_PACKED,
                  .inputs = (uint64_t)1 << in,
                  .n_units = (int64_t)(k->units * b->count),
                  .fn = pack_units,
