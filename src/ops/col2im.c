@@ -179,7 +179,7 @@ static void sum_plane(const ox_kernel_ctx *c, const geometry *g, int64_t plane, 
 }
 
 /* Other types, summed as ScatterElements would. */
-static ox_status *add_plane_exactly(const ox_kernel_ctx *c, const geometry *g, int64_t plane, ox_combine_fn add) {
+static ox_status *add_plane_exactly(const ox_kernel_ctx *c, const geometry *g, int64_t plane, const ox_combine *add) {
   uint32_t dtype = c->in[X]->dtype;
   size_t elem = ox_dtype_bits(dtype) / 8;
   char *y = (char *)c->out[0]->data + (size_t)(plane * g->pixels) * elem;
@@ -189,7 +189,7 @@ static ox_status *add_plane_exactly(const ox_kernel_ctx *c, const geometry *g, i
   for (int64_t i = 0; dtype == OX_STRING && i < g->pixels; i++) ((ox_str *)(void *)y)[i] = (ox_str){"", 0};
   for (int64_t i = 0; i < g->taps * g->blocks; i++, x += elem) {
     int64_t to = pixel_of(g, i / g->blocks, i % g->blocks);
-    if (to >= 0) add(y + (size_t)to * elem, x, 1, &strings);
+    if (to >= 0) ox_combine_run(add, y + (size_t)to * elem, x, 1, &strings);
   }
   return strings.failed ? ox_oom() : NULL;
 }
@@ -270,9 +270,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     if (!ox_ctx_output(c, 0, &y)) return ox_oom();
   }
   if (!(OX_BIT(c->in[X]->dtype) & OX_T_FLOAT)) {
-    ox_combine_fn add;
-    OX_TRY(ox_scatter_reduce_find("Col2Im", "add", c->in[X]->dtype, &add));
-    for (int64_t i = 0; i < g.batch * g.channels; i++) OX_TRY(add_plane_exactly(c, &g, i, add));
+    ox_combine add;
+    OX_TRY(ox_scatter_reduce_find(c, "Col2Im", "add", &add));
+    for (int64_t i = 0; i < g.batch * g.channels; i++) OX_TRY(add_plane_exactly(c, &g, i, &add));
     return NULL;
   }
   size_t bytes = sums_bytes(&g);

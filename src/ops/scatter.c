@@ -45,7 +45,7 @@ static ox_status *scatter_infer(ox_infer_ctx *c) {
 
 typedef struct elements_plan {
   ox_elements e;
-  ox_combine_fn combine;
+  ox_combine combine;
   int64_t n_tiles;
 } elements_plan;
 
@@ -55,11 +55,11 @@ static ox_status *scatter_prepare(ox_kernel_ctx *c) {
   int axis;
   if (!p) return ox_oom();
   if (!ox_axis_ok(a->axis, c->in[0]->shape.rank, &axis)) return ox_fail(OX_INVALID_MODEL, "ScatterElements: axis");
-  OX_TRY(ox_scatter_reduce_find("ScatterElements", a->reduction, c->in[0]->dtype, &p->combine));
+  OX_TRY(ox_scatter_reduce_find(c, "ScatterElements", a->reduction, &p->combine));
   ox_elements_init(&p->e, c->in[0]->shape.rank, c->in[1]->shape.dim, c->in[0]->shape.dim, axis,
                    ox_dtype_bits(c->in[0]->dtype) / 8, true);
   p->n_tiles = ox_move_tiles(p->e.a * p->e.k * p->e.b * (p->e.elem + 8), p->e.units);
-  if (p->combine && c->in[0]->dtype == OX_STRING) p->n_tiles = OX_MIN(p->n_tiles, 1);
+  if (p->combine.each && c->in[0]->dtype == OX_STRING) p->n_tiles = OX_MIN(p->n_tiles, 1);
   c->prep = p;
   ox_scatter_book(c, p->n_tiles);
   return NULL;
@@ -74,7 +74,7 @@ static ox_status *scatter_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
   ox_scatter_strings strings = {c, false};
   ox_elements e = p->e;
   e.stop = ox_ctx_stop(c);
-  OX_TRY(ox_elements_scatter(&e, c->out[0]->data, &x, c->in[2]->data, p->combine, &strings, u.begin, u.end));
+  OX_TRY(ox_elements_scatter(&e, c->out[0]->data, &x, c->in[2]->data, &p->combine, &strings, u.begin, u.end));
   return strings.failed ? ox_oom() : NULL;
 }
 
@@ -112,7 +112,7 @@ static ox_status *nd_infer(ox_infer_ctx *c) {
 /* |rows| tuples of |k| indices; the slices they name are cut into |pieces|, each with one writer. */
 typedef struct nd_plan {
   int64_t rows, k, inner, elem, pieces;
-  ox_combine_fn combine;
+  ox_combine combine;
   int64_t dim[OX_MAX_RANK], stride[OX_MAX_RANK]; /* of the data; strides in elements */
 } nd_plan;
 
@@ -121,12 +121,12 @@ static ox_status *nd_prepare(ox_kernel_ctx *c) {
   const ox_shape *data = &c->in[0]->shape, *index = &c->in[1]->shape;
   nd_plan *p = ox_ctx_alloc(c, sizeof *p);
   if (!p) return ox_oom();
-  OX_TRY(ox_scatter_reduce_find("ScatterND", a ? a->reduction : NULL, c->in[0]->dtype, &p->combine));
+  OX_TRY(ox_scatter_reduce_find(c, "ScatterND", a ? a->reduction : NULL, &p->combine));
   p->k = index->dim[index->rank - 1], p->rows = ox_shape_span(index, 0, index->rank - 1);
   p->elem = ox_dtype_bits(c->in[0]->dtype) / 8, p->inner = ox_shape_span(data, (int)p->k, data->rank);
   for (int i = 0; i < p->k; i++) p->dim[i] = data->dim[i], p->stride[i] = ox_shape_span(data, i + 1, data->rank);
   p->pieces = ox_move_tiles(p->rows * p->inner * p->elem, p->inner * p->elem / 1024);
-  if (p->combine && c->in[0]->dtype == OX_STRING) p->pieces = OX_MIN(p->pieces, 1);
+  if (p->combine.each && c->in[0]->dtype == OX_STRING) p->pieces = OX_MIN(p->pieces, 1);
   c->prep = p;
   ox_scatter_book(c, p->pieces);
   return NULL;
@@ -149,8 +149,8 @@ static ox_status *nd_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles,
     if (u.begin == u.end) continue;
     char *to = (char *)c->out[0]->data + at * p->elem;
     const char *from = (const char *)c->in[2]->data + (r * p->inner + u.begin) * p->elem;
-    if (p->combine)
-      p->combine(to, from, u.end - u.begin, &strings);
+    if (p->combine.each)
+      ox_combine_run(&p->combine, to, from, u.end - u.begin, &strings);
     else
       memcpy(to, from, (size_t)((u.end - u.begin) * p->elem));
   }

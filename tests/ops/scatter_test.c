@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/scatter_test.c - updates that meet, reductions, errors; the same result whatever the tiles. */
+#include <math.h>
 #include <string.h>
 
 #include "base/macros.h"
+#include "graph/dtype.h"
+#include "kern/quant/convert.h"
 #include "support/check.h"
+#include "support/levels.h"
 #include "support/one_node.h"
 
 static void run_elements(const char *reduction, int64_t tiles, const int32_t *want) {
@@ -121,6 +125,77 @@ static void test_reductions_of_what_are_no_real_numbers(void **state) {
   no_reduction("mul", OX_STRING, "reduction 'mul' of string");
 }
 
+static double reduced(const char *reduction, double a, double b) {
+  if (strcmp(reduction, "add") == 0) return a + b;
+  if (strcmp(reduction, "mul") == 0) return a * b;
+  if (a != a || b != b) return NAN;
+  return strcmp(reduction, "min") == 0 ? fmin(a, b) : fmax(a, b);
+}
+
+enum { ROWS = 3, UPDATES = 5, LONGEST = 67 };
+typedef struct {
+  double data[ROWS * LONGEST], updates[UPDATES * LONGEST], want[ROWS * LONGEST];
+} slices;
+
+static double small_number(uint32_t *seed, uint32_t dtype) {
+  bool is_signed = ox_dtype_is_float(dtype) || dtype == OX_I8 || dtype == OX_I64;
+  return dtype == OX_BOOL ? test_random(seed) >> 16 & 1 : (double)((test_random(seed) >> 16) % 3) - is_signed;
+}
+
+/* Small whole numbers, which all types hold and whose order of reduction does not matter, and NaN where there is one.
+ */
+static void fill_slices(slices *s, const char *reduction, uint32_t dtype, int64_t inner, const int64_t *index) {
+  bool has_nan = ox_dtype_is_float(dtype);
+  uint32_t seed = 5;
+  for (int64_t i = 0; i < ROWS * inner; i++) s->want[i] = s->data[i] = small_number(&seed, dtype);
+  for (int64_t i = 0; i < UPDATES * inner; i++) {
+    double *to = &s->want[(index[i / inner] + ROWS) % ROWS * inner + i % inner], u = small_number(&seed, dtype);
+    if (has_nan && i % 11 == 7) u = NAN;
+    s->updates[i] = u, *to = reduced(reduction, *to, u);
+    if (dtype == OX_BOOL) *to = *to != 0;
+  }
+}
+
+static void run_slices(const char *op, const char *reduction, uint32_t dtype, int64_t inner) {
+  static const int64_t index[UPDATES] = {1, -2, 1, 0, -2};
+  static slices s;
+  static int64_t spread[UPDATES * LONGEST];
+  static double data[ROWS * LONGEST], updates[UPDATES * LONGEST], got[ROWS * LONGEST]; /* of any type, and as doubles */
+  const ox_convert *cv = ox_convert_select(0);
+  bool nd = strcmp(op, "ScatterND") == 0;
+  one_node n;
+  fill_slices(&s, reduction, dtype, inner, index);
+  for (int64_t i = 0; i < UPDATES * inner; i++) spread[i] = index[i / inner];
+  cv->store_f64[dtype](s.data, data, 0, (size_t)(ROWS * inner), NULL);
+  cv->store_f64[dtype](s.updates, updates, 0, (size_t)(UPDATES * inner), NULL);
+  one_node_init(&n, "", op, 18, 1);
+  one_node_str(&n, "reduction", reduction);
+  one_node_input(&n, dtype, 2, (int64_t[]){ROWS, inner}, data);
+  one_node_input(&n, OX_I64, 2, (int64_t[]){UPDATES, nd ? 1 : inner}, nd ? index : spread);
+  one_node_input(&n, dtype, 2, (int64_t[]){UPDATES, inner}, updates);
+  CHECK_OK(one_node_run(&n));
+  cv->load_f64[dtype](n.out[0].data, 0, (size_t)(ROWS * inner), got);
+  for (int64_t i = 0; i < ROWS * inner; i++)
+    if (got[i] != s.want[i] && !(got[i] != got[i] && s.want[i] != s.want[i]))
+      fail_msg("%s, %s of %s, %d wide, element %d: %g, wanted %g", op, reduction, ox_dtype_name(dtype), (int)inner,
+               (int)i, got[i], s.want[i]);
+  one_node_deinit(&n);
+}
+
+static void test_slices_of_every_length_and_type(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_F32, OX_F64, OX_F16, OX_BF16, OX_I8,  OX_I16, OX_I32,
+                                   OX_I64, OX_U8,  OX_U16, OX_U32,  OX_U64, OX_BOOL};
+  static const char *const reductions[] = {"add", "mul", "min", "max"};
+  static const int64_t lengths[] = {1, 15, 16, 17, LONGEST};
+  for (size_t t = 0; t < OX_COUNT(types); t++)
+    for (size_t r = 0; r < OX_COUNT(reductions); r++)
+      for (size_t l = 0; l < OX_COUNT(lengths); l++) {
+        run_slices("ScatterND", reductions[r], types[t], lengths[l]);
+        run_slices("ScatterElements", reductions[r], types[t], lengths[l]);
+      }
+}
+
 static void test_cache_wraps_around(void **state) {
   (void)state;
   one_node n;
@@ -138,6 +213,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_reductions_in_order_of_the_indices),
       cmocka_unit_test(test_slices_scattered_by_tuples),
+      cmocka_unit_test(test_slices_of_every_length_and_type),
       cmocka_unit_test(test_reductions_of_what_are_no_real_numbers),
       cmocka_unit_test(test_errors_say_what_is_wrong),
       cmocka_unit_test(test_cache_wraps_around),

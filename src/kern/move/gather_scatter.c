@@ -176,10 +176,25 @@ OX_INLINE int64_t scatter_unit(const ox_elements *e, char *data, const ox_index 
   return -1;
 }
 
-static int64_t reduce_unit(const ox_elements *e, char *data, const ox_index *x, const char *from, int64_t unit,
-                           ox_combine_fn combine, void *ctx) {
-  const bool wide = x->wide;
-  EACH_ELEMENT(e, x, unit, combine(data + q * e->elem, from + p * e->elem, 1, ctx));
+/* Targets of consecutive updates, found some at a time. */
+typedef struct targets {
+  int64_t at[128], n;
+} targets;
+
+OX_INLINE int64_t reduce_unit(const ox_elements *e, char *data, const ox_index *x, const char *from, int64_t unit,
+                              ox_combine_fn each, void *ctx, bool wide) {
+  targets t;
+  int64_t next = 0;
+  t.n = 0;
+  EACH_ELEMENT(e, x, unit, {
+    if (t.n == (int64_t)OX_COUNT(t.at) || p != next) {
+      each(data, t.at, from + (next - t.n) * e->elem, t.n, ctx);
+      t.n = 0;
+    }
+    t.at[t.n++] = q;
+    next = p + 1;
+  });
+  each(data, t.at, from + (next - t.n) * e->elem, t.n, ctx);
   return -1;
 }
 
@@ -212,11 +227,12 @@ ox_status *ox_elements_gather(const ox_elements *e, const void *data, const ox_i
 }
 
 ox_status *ox_elements_scatter(const ox_elements *e, void *data, const ox_index *x, const void *updates,
-                               ox_combine_fn combine, void *ctx, int64_t begin, int64_t end) {
+                               const ox_combine *combine, void *ctx, int64_t begin, int64_t end) {
   int64_t bad = -1;
   for (int64_t u = begin; u < end && bad < 0; u++) {
-    if (combine)
-      bad = reduce_unit(e, data, x, updates, u, combine, ctx);
+    if (combine->each)
+      bad = x->wide ? reduce_unit(e, data, x, updates, u, combine->each, ctx, true)
+                    : reduce_unit(e, data, x, updates, u, combine->each, ctx, false);
     else
       BY_SIZE(scatter_unit, data, updates);
   }

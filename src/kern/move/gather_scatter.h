@@ -7,6 +7,7 @@
 
 #include "base/stop.h"
 #include "base/status.h"
+#include "kern/binary/binary.h"
 #include "kern/move/move.h"
 
 /* An index tensor: int32 or int64 elements. */
@@ -35,8 +36,21 @@ void ox_gather_init(ox_gather *g, int64_t outer, int64_t dim, int64_t inner_byte
 OX_NODISCARD ox_status *ox_gather_run(const ox_gather *g, const void *data, const ox_index *x, void *out, int64_t begin,
                                       int64_t end);
 
-/* out = op(out, src) for |n| elements; |ctx| is for operations that need more than their operands. */
-typedef void (*ox_combine_fn)(void *out, const void *src, int64_t n, void *ctx);
+/* out[at[i]] = op(out[at[i]], src[i]) for |n| elements, one after the other; |at| NULL: out[i]. |ctx| is for operations
+ * that need more than their operands. */
+typedef void (*ox_combine_fn)(void *out, const int64_t *at, const void *src, int64_t n, void *ctx);
+typedef struct ox_combine {
+  ox_combine_fn each;  /* NULL: out = src */
+  ox_binary_fn *pairs; /* the same for long runs; may be NULL */
+} ox_combine;
+
+enum { OX_COMBINE_RUN = 16 }; /* elements from which |pairs| is faster */
+static inline void ox_combine_run(const ox_combine *f, void *out, const void *src, int64_t n, void *ctx) {
+  if (f->pairs && n >= OX_COMBINE_RUN)
+    f->pairs(out, src, out, (size_t)n, 0);
+  else
+    f->each(out, NULL, src, n, ctx);
+}
 
 /* GatherElements and ScatterElements. Index dimensions fall into a (before the axis), k (the axis), b (after it). */
 typedef struct ox_elements {
@@ -54,8 +68,7 @@ void ox_elements_init(ox_elements *e, int rank, const int64_t *index, const int6
                       bool scatter);
 OX_NODISCARD ox_status *ox_elements_gather(const ox_elements *e, const void *data, const ox_index *x, void *out,
                                            int64_t begin, int64_t end);
-/* |combine| NULL: updates replace. */
 OX_NODISCARD ox_status *ox_elements_scatter(const ox_elements *e, void *data, const ox_index *x, const void *updates,
-                                            ox_combine_fn combine, void *ctx, int64_t begin, int64_t end);
+                                            const ox_combine *combine, void *ctx, int64_t begin, int64_t end);
 
 #endif

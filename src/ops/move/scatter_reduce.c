@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/move/scatter_reduce.c - target = add, mul, min or max of target and update, one loop per type. Integers wrap;
- * NaN is kept, as in numpy. The sum of bools is "or", their product "and"; complex numbers have no order; the sum of
- * strings is their concatenation, their order is that of their bytes, and they have no product. */
+ * ops/move/scatter_reduce.c - target = add, mul, min or max of target and update: kern/binary's loops for long runs,
+ * a loop per type for elements here and there. Integers wrap; NaN is kept, as in numpy. The sum of bools is "or", their
+ * product "and"; complex numbers have no order; the sum of strings is their concatenation, their order is that of their
+ * bytes, and they have no product. */
 #include "ops/move/scatter_reduce.h"
 
 #include <string.h>
@@ -11,56 +12,49 @@
 #define LESS(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
 #define MORE(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
 
-#define INTO(name, type, get, put, expr)                                    \
-  static void name(void *out, const void *src, int64_t n, void *ctx) {      \
-    (void)ctx;                                                              \
-    type *o = out;                                                          \
-    const type *s = src;                                                    \
-    for (int64_t i = 0; i < n; i++) o[i] = put(expr(get(o[i]), get(s[i]))); \
+/* Defines a function that does |put| for each element, at |i| of |src| and |k| of |out|. */
+#define INTO(name, type, put)                                                             \
+  static void name(void *out, const int64_t *at, const void *src, int64_t n, void *ctx) { \
+    (void)ctx;                                                                            \
+    type *o = out;                                                                        \
+    const type *s = src;                                                                  \
+    if (at)                                                                               \
+      for (int64_t i = 0; i < n; i++) {                                                   \
+        int64_t k = at[i];                                                                \
+        put;                                                                              \
+      }                                                                                   \
+    else                                                                                  \
+      for (int64_t i = 0, k = 0; i < n; i++, k++) put;                                    \
   }
-#define SAME(x) (x)
-#define ADD(a, b) ((a) + (b))
-#define MUL(a, b) ((a) * (b))
-/* unsigned arithmetic wide enough that small types do not multiply as int */
-#define MUL_WIDE(a, b) ((uint64_t)(a) * (uint64_t)(b))
 
-#define FLOATS(t, type, get, put)     \
-  INTO(add_##t, type, get, put, ADD)  \
-  INTO(mul_##t, type, get, put, MUL)  \
-  INTO(min_##t, type, get, put, LESS) \
-  INTO(max_##t, type, get, put, MORE)
-#define CAST_F64(x) ((double)(x))
-#define CAST_F32(x) ((float)(x))
-FLOATS(f32, float, SAME, CAST_F32)
-FLOATS(f64, double, SAME, CAST_F64)
-FLOATS(f16, uint16_t, ox_f16_to_f32, ox_f16_from_f32)
-FLOATS(bf16, uint16_t, ox_bf16_to_f32, ox_bf16_from_f32)
+#define FLOATS(t, type)                        \
+  INTO(add_##t, type, o[k] += s[i])            \
+  INTO(mul_##t, type, o[k] *= s[i])            \
+  INTO(min_##t, type, o[k] = LESS(o[k], s[i])) \
+  INTO(max_##t, type, o[k] = MORE(o[k], s[i]))
+FLOATS(f32, float)
+FLOATS(f64, double)
 
-#define INTS(t, type, utype)                                               \
-  static void add_##t(void *out, const void *src, int64_t n, void *ctx) {  \
-    (void)ctx;                                                             \
-    utype *o = out;                                                        \
-    const utype *s = src;                                                  \
-    for (int64_t i = 0; i < n; i++) o[i] = (utype)((uint64_t)o[i] + s[i]); \
-  }                                                                        \
-  static void mul_##t(void *out, const void *src, int64_t n, void *ctx) {  \
-    (void)ctx;                                                             \
-    utype *o = out;                                                        \
-    const utype *s = src;                                                  \
-    for (int64_t i = 0; i < n; i++) o[i] = (utype)MUL_WIDE(o[i], s[i]);    \
-  }                                                                        \
-  static void min_##t(void *out, const void *src, int64_t n, void *ctx) {  \
-    (void)ctx;                                                             \
-    type *o = out;                                                         \
-    const type *s = src;                                                   \
-    for (int64_t i = 0; i < n; i++) o[i] = s[i] < o[i] ? s[i] : o[i];      \
-  }                                                                        \
-  static void max_##t(void *out, const void *src, int64_t n, void *ctx) {  \
-    (void)ctx;                                                             \
-    type *o = out;                                                         \
-    const type *s = src;                                                   \
-    for (int64_t i = 0; i < n; i++) o[i] = s[i] > o[i] ? s[i] : o[i];      \
-  }
+#define NARROW(op, t, expr)                               \
+  static uint16_t op##_of_##t(uint16_t u, uint16_t v) {   \
+    float a = ox_##t##_to_f32(u), b = ox_##t##_to_f32(v); \
+    return ox_##t##_from_f32(expr);                       \
+  }                                                       \
+  INTO(op##_##t, uint16_t, o[k] = op##_of_##t(o[k], s[i]))
+#define NARROWS(t)           \
+  NARROW(add, t, a + b)      \
+  NARROW(mul, t, a *b)       \
+  NARROW(min, t, LESS(a, b)) \
+  NARROW(max, t, MORE(a, b))
+NARROWS(f16)
+NARROWS(bf16)
+
+/* Sums and products in unsigned arithmetic wide enough that small types do not multiply as int. */
+#define INTS(t, type, utype)                                            \
+  INTO(add_##t, utype, o[k] = (utype)((uint64_t)o[k] + s[i]))           \
+  INTO(mul_##t, utype, o[k] = (utype)((uint64_t)o[k] * (uint64_t)s[i])) \
+  INTO(min_##t, type, o[k] = s[i] < o[k] ? s[i] : o[k])                 \
+  INTO(max_##t, type, o[k] = s[i] > o[k] ? s[i] : o[k])
 INTS(i8, int8_t, uint8_t)
 INTS(i16, int16_t, uint16_t)
 INTS(i32, int32_t, uint32_t)
@@ -69,52 +63,29 @@ INTS(u8, uint8_t, uint8_t)
 INTS(u16, uint16_t, uint16_t)
 INTS(u32, uint32_t, uint32_t)
 INTS(u64, uint64_t, uint64_t)
+INTO(and_bool, uint8_t, o[k] = o[k] && s[i])
+INTO(or_bool, uint8_t, o[k] = o[k] || s[i])
 
-static void and_bool(void *out, const void *src, int64_t n, void *ctx) {
-  (void)ctx;
-  uint8_t *o = out;
-  const uint8_t *s = src;
-  for (int64_t i = 0; i < n; i++) o[i] = o[i] && s[i];
-}
+typedef struct c64 {
+  float re, im;
+} c64;
+typedef struct c128 {
+  double re, im;
+} c128;
+#define COMPLEX(t)                                                     \
+  INTO(add_##t, t, (o[k] = (t){o[k].re + s[i].re, o[k].im + s[i].im})) \
+  INTO(mul_##t, t, (o[k] = (t){o[k].re * s[i].re - o[k].im * s[i].im, o[k].re * s[i].im + o[k].im * s[i].re}))
+COMPLEX(c64)
+COMPLEX(c128)
 
-static void or_bool(void *out, const void *src, int64_t n, void *ctx) {
-  (void)ctx;
-  uint8_t *o = out;
-  const uint8_t *s = src;
-  for (int64_t i = 0; i < n; i++) o[i] = o[i] || s[i];
-}
-
-#define COMPLEX(t, type)                                                  \
-  static void add_##t(void *out, const void *src, int64_t n, void *ctx) { \
-    (void)ctx;                                                            \
-    type *o = out;                                                        \
-    const type *s = src;                                                  \
-    for (int64_t i = 0; i < 2 * n; i++) o[i] += s[i];                     \
-  }                                                                       \
-  static void mul_##t(void *out, const void *src, int64_t n, void *ctx) { \
-    (void)ctx;                                                            \
-    type *o = out;                                                        \
-    const type *s = src;                                                  \
-    for (int64_t i = 0; i < 2 * n; i += 2) {                              \
-      type re = o[i] * s[i] - o[i + 1] * s[i + 1];                        \
-      o[i + 1] = o[i] * s[i + 1] + o[i + 1] * s[i], o[i] = re;            \
-    }                                                                     \
-  }
-COMPLEX(c64, float)
-COMPLEX(c128, double)
-
-static void join(void *out, const void *src, int64_t n, void *ctx) {
-  ox_scatter_strings *k = ctx;
-  ox_str *o = out;
-  const ox_str *s = src;
-  for (int64_t i = 0; i < n && !k->failed; i++) {
-    size_t bytes;
-    char *p = ox_add_ok(o[i].n, s[i].n, &bytes) && bytes < SIZE_MAX ? ox_ctx_run_alloc(k->c, bytes + 1) : NULL;
-    if ((k->failed = p == NULL)) return;
-    if (o[i].n) memcpy(p, o[i].p, o[i].n);
-    if (s[i].n) memcpy(p + o[i].n, s[i].p, s[i].n);
-    o[i] = (ox_str){p, bytes};
-  }
+static void join_one(ox_scatter_strings *to, ox_str *o, const ox_str *s) {
+  size_t bytes;
+  if (to->failed) return;
+  char *p = ox_add_ok(o->n, s->n, &bytes) && bytes < SIZE_MAX ? ox_ctx_run_alloc(to->c, bytes + 1) : NULL;
+  if ((to->failed = p == NULL)) return;
+  if (o->n) memcpy(p, o->p, o->n);
+  if (s->n) memcpy(p + o->n, s->p, s->n);
+  *o = (ox_str){p, bytes};
 }
 
 static bool is_before(const ox_str *a, const ox_str *b) {
@@ -123,19 +94,9 @@ static bool is_before(const ox_str *a, const ox_str *b) {
   return c < 0 || (c == 0 && a->n < b->n);
 }
 
-static void min_str(void *out, const void *src, int64_t n, void *ctx) {
-  (void)ctx;
-  ox_str *o = out;
-  const ox_str *s = src;
-  for (int64_t i = 0; i < n; i++) o[i] = is_before(&s[i], &o[i]) ? s[i] : o[i];
-}
-
-static void max_str(void *out, const void *src, int64_t n, void *ctx) {
-  (void)ctx;
-  ox_str *o = out;
-  const ox_str *s = src;
-  for (int64_t i = 0; i < n; i++) o[i] = is_before(&o[i], &s[i]) ? s[i] : o[i];
-}
+INTO(join, ox_str, join_one(ctx, &o[k], &s[i]))
+INTO(min_str, ox_str, if (is_before(&s[i], &o[k])) o[k] = s[i])
+INTO(max_str, ox_str, if (is_before(&o[k], &s[i])) o[k] = s[i])
 
 #define ROW(t) \
   { add_##t, mul_##t, min_##t, max_##t }
@@ -158,14 +119,23 @@ static const ox_combine_fn table[OX_DTYPE_COUNT][4] = {
     [OX_STRING] = {join, NULL, min_str, max_str},
 };
 
-ox_status *ox_scatter_reduce_find(const char *op, const char *name, uint32_t dtype, ox_combine_fn *out_fn) {
-  static const char *const names[] = {"add", "mul", "min", "max"};
-  *out_fn = NULL;
+static const struct {
+  const char *name;
+  ox_binary fn, of_bools;
+} reductions[] = {{"add", OX_BIN_ADD, OX_BIN_OR},
+                  {"mul", OX_BIN_MUL, OX_BIN_AND},
+                  {"min", OX_BIN_MIN, OX_BIN_AND},
+                  {"max", OX_BIN_MAX, OX_BIN_OR}};
+
+ox_status *ox_scatter_reduce_find(const ox_kernel_ctx *c, const char *op, const char *name, ox_combine *out) {
+  uint32_t dtype = c->in[0]->dtype;
+  *out = (ox_combine){NULL, NULL};
   if (!name || strcmp(name, "none") == 0) return NULL;
-  for (size_t i = 0; i < OX_COUNT(names); i++)
-    if (strcmp(name, names[i]) == 0) {
-      *out_fn = dtype < OX_DTYPE_COUNT ? table[dtype][i] : NULL;
-      return *out_fn ? NULL : ox_fail(OX_NOT_IMPLEMENTED, "%s: reduction '%s' of %s", op, name, ox_dtype_name(dtype));
+  for (size_t i = 0; i < OX_COUNT(reductions); i++)
+    if (strcmp(name, reductions[i].name) == 0) {
+      ox_binary fn = dtype == OX_BOOL ? reductions[i].of_bools : reductions[i].fn;
+      *out = (ox_combine){table[dtype][i], ox_binary_select(c->isa)->fn[fn][dtype]};
+      return out->each ? NULL : ox_fail(OX_NOT_IMPLEMENTED, "%s: reduction '%s' of %s", op, name, ox_dtype_name(dtype));
     }
   return ox_fail(OX_INVALID_MODEL, "%s: unknown reduction '%s'", op, name);
 }

@@ -12,8 +12,10 @@ typedef struct ox_scatter_strings {
   bool failed; /* result: out of memory */
 } ox_scatter_strings;
 
-/* The function for the attribute reduction = |name|; *out_fn is NULL, for overwriting, if |name| is "none" or NULL.
- * Errors: INVALID_MODEL (unknown name), NOT_IMPLEMENTED (not for this type); both name the operator, |op|. */
-OX_NODISCARD ox_status *ox_scatter_reduce_find(const char *op, const char *name, uint32_t dtype, ox_combine_fn *out_fn);
+/* How the attribute reduction = |name| combines elements of input 0's type; nothing is set, for overwriting, if |name|
+ * is "none" or NULL. Errors: INVALID_MODEL (unknown name), NOT_IMPLEMENTED (not for this type); both name the operator,
+ * |op|. */
+OX_NODISCARD ox_status *ox_scatter_reduce_find(const ox_kernel_ctx *c, const char *op, const char *name,
+                                               ox_combine *out);
 
 #endif
