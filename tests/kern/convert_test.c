@@ -130,6 +130,71 @@ static void test_float_to_integer_is_total(void **state) {
   }
 }
 
+static uint64_t wide_int(uint32_t dtype, double d) {
+  return dtype == OX_U64 ? ox_f64_to_u64(d) : (uint64_t)ox_f64_to_i64(d);
+}
+
+/* Blocks of small numbers with none, one or some that need 64 bits, at any place. */
+static void test_float_to_wide_integers(void **state) {
+  (void)state;
+  enum { N = 770, AT = 1 };
+  static const uint32_t types[] = {OX_I64, OX_U64, OX_U32};
+  static const double far[] = {0x1p31,   -0x1p31, -0x1.000002p31, 0x1p32, 1e18, -1e18,    0x1p63,
+                               0x1.8p63, 0x1p64,  -0x1p63,        1e30,   NAN,  INFINITY, -INFINITY};
+  static const size_t counts[] = {1, 7, 255, 256, 257, N - AT};
+  static float f[N];
+  static double d[N];
+  static uint64_t y32[N + 1], y64[N + 1];
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t k = 0; k < OX_COUNT(far) * OX_COUNT(types) * OX_COUNT(counts); k++) {
+      const ox_convert *cv = ox_convert_select(test_levels[l].have);
+      uint32_t t = types[k % OX_COUNT(types)];
+      size_t n = counts[k / OX_COUNT(types) % OX_COUNT(counts)], size = ox_dtype_bits(t) / 8;
+      for (int i = 0; i < N; i++) d[i] = f[i] = (float)(i % 9 - 4) * 0.7f + (i % 50 == 3 ? 2147483520.0f : 0);
+      d[n / 2] = f[n / 2] = (float)far[k / OX_COUNT(types) / OX_COUNT(counts)];
+      memset(y32, 0x55, sizeof y32), memset(y64, 0x55, sizeof y64);
+      cv->store_f32[t](f, y32, AT, n, NULL), cv->store_f64[t](d, y64, AT, n, NULL);
+      for (size_t i = 0; i < n; i++) {
+        uint64_t want = wide_int(t, d[i]); /* low bytes come first */
+        assert_memory_equal((char *)y32 + (AT + i) * size, &want, size);
+        assert_memory_equal((char *)y64 + (AT + i) * size, &want, size);
+      }
+      assert_int_equal(((uint8_t *)y32)[(AT + n) * size], 0x55);
+    }
+}
+
+static void test_wide_integers_to_double(void **state) {
+  (void)state;
+  static const int64_t ends[] = {0,
+                                 -1,
+                                 INT64_MAX,
+                                 INT64_MIN,
+                                 INT64_MAX - 511,
+                                 (1ll << 53) + 1,
+                                 -(1ll << 53) - 1,
+                                 (1ll << 32) - 1,
+                                 1ll << 32,
+                                 -(1ll << 32),
+                                 (1ll << 54) + 2,
+                                 (1ll << 54) + 6};
+  enum { N = 1003 };
+  static int64_t x[N];
+  static double y[N];
+  uint32_t seed = 11;
+  for (int i = 0; i < N; i++)
+    x[i] = i < (int)OX_COUNT(ends) ? ends[i]
+                                   : (int64_t)((uint64_t)test_random(&seed) << 32 | test_random(&seed)) >> i % 64;
+  for (size_t l = 0; level_next(&l); l++) {
+    ox_convert_select(test_levels[l].have)->load_f64[OX_I64](x, 1, N - 1, y);
+    for (int i = 1; i < N; i++) {
+      double want = (double)x[i];
+      assert_memory_equal(&y[i - 1], &want, sizeof want);
+    }
+    ox_convert_select(test_levels[l].have)->load_f64[OX_I64](x, 0, 1, y);
+    assert_true(y[0] == 0 && !signbit(y[0]));
+  }
+}
+
 static void test_packed_types(void **state) {
   (void)state;
   const ox_convert *cv = ox_convert_select(0);
@@ -209,6 +274,8 @@ int main(void) {
       cmocka_unit_test(test_double_rounds_once),
       cmocka_unit_test(test_integers_round_once),
       cmocka_unit_test(test_float_to_integer_is_total),
+      cmocka_unit_test(test_float_to_wide_integers),
+      cmocka_unit_test(test_wide_integers_to_double),
       cmocka_unit_test(test_packed_types),
       cmocka_unit_test(test_six_bits),
       cmocka_unit_test(test_integers_of_other_widths),

@@ -5,23 +5,25 @@
 
 /* ---- loads: sources may be unaligned ---- */
 #define ANYWHERE(ctype) __typeof__(ctype __attribute__((aligned(1), may_alias)))
-#define LOADS(name, ctype)                                                         \
+#define LOADS(name, ctype, to_f64)                                                 \
   static void load_f32_##name(const void *src, size_t at, size_t n, float *dst) {  \
     const ANYWHERE(ctype) *s = (const ANYWHERE(ctype) *)src + at;                  \
     for (size_t i = 0; i < n; i++) dst[i] = (float)s[i];                           \
   }                                                                                \
   static void load_f64_##name(const void *src, size_t at, size_t n, double *dst) { \
     const ANYWHERE(ctype) *s = (const ANYWHERE(ctype) *)src + at;                  \
-    for (size_t i = 0; i < n; i++) dst[i] = (double)s[i];                          \
+    for (size_t i = 0; i < n; i++) dst[i] = to_f64(s[i]);                          \
   }
-#define INT_LOADS(name, ctype)                                                      \
-  LOADS(name, ctype)                                                                \
+#define LOAD_I64(name, ctype)                                                       \
   static void load_i64_##name(const void *src, size_t at, size_t n, int64_t *dst) { \
     const ANYWHERE(ctype) *s = (const ANYWHERE(ctype) *)src + at;                   \
     for (size_t i = 0; i < n; i++) dst[i] = (int64_t)s[i];                          \
   }
-LOADS(f32, float)
-LOADS(f64, double)
+#define INT_LOADS(name, ctype) \
+  LOADS(name, ctype, (double)) \
+  LOAD_I64(name, ctype)
+LOADS(f32, float, (double))
+LOADS(f64, double, (double))
 INT_LOADS(u8, uint8_t)
 INT_LOADS(i8, int8_t)
 INT_LOADS(u16, uint16_t)
@@ -29,7 +31,8 @@ INT_LOADS(i16, int16_t)
 INT_LOADS(u32, uint32_t)
 INT_LOADS(i32, int32_t)
 INT_LOADS(u64, uint64_t)
-INT_LOADS(i64, int64_t)
+LOADS(i64, int64_t, ox_i64_to_f64)
+LOAD_I64(i64, int64_t)
 
 /* Of those that are |big| the low 8 bits go; if one of them was set, so is the lowest that stays. */
 #define ODD_LOADS(name, ctype, big)                                               \
@@ -129,15 +132,37 @@ LOAD_6BIT(f64, e3m2, OX_E3M2)
   STORE(f32, name, ctype, from_f32(src[i]))         \
   STORE(f64, name, ctype, from_f64(src[i]))         \
   STORE(i64, name, ctype, src[i])
+/* Before AVX-512 vectors convert floats to 32-bit integers only. Most numbers are as small; the others of a block are
+ * converted one by one. */
+#define STORE_WIDE(work, name, ctype, exact)                                                \
+  static void store_##work##_##name(const WORK_##work *src, void *dst, size_t at, size_t n, \
+                                    const ox_narrow_how *how) {                             \
+    enum { SOME = 256 };                                                                    \
+    ctype *d = (ctype *)dst + at;                                                           \
+    (void)how;                                                                              \
+    for (size_t i = 0, end; i < n; i = end) {                                               \
+      unsigned large = 0;                                                                   \
+      end = n - i < SOME ? n : i + SOME;                                                    \
+      for (size_t k = i; k < end; k++) large |= !(src[k] >= -0x1p31f && src[k] < 0x1p31f);  \
+      if (large)                                                                            \
+        for (size_t k = i; k < end; k++) d[k] = (ctype)exact(src[k]);                       \
+      else                                                                                  \
+        for (size_t k = i; k < end; k++) d[k] = (ctype)(int32_t)src[k];                     \
+    }                                                                                       \
+  }
+#define WIDE_INT_STORES(name, ctype, from_f32, from_f64) \
+  STORE_WIDE(f32, name, ctype, from_f32)                 \
+  STORE_WIDE(f64, name, ctype, from_f64)                 \
+  STORE(i64, name, ctype, src[i])
 #define F32_TO_U64(f) ox_f64_to_u64((double)(f))
 INT_STORES(u8, uint8_t, ox_f32_to_i32, ox_f64_to_i32)
 INT_STORES(i8, int8_t, ox_f32_to_i32, ox_f64_to_i32)
 INT_STORES(u16, uint16_t, ox_f32_to_i32, ox_f64_to_i32)
 INT_STORES(i16, int16_t, ox_f32_to_i32, ox_f64_to_i32)
 INT_STORES(i32, int32_t, ox_f32_to_i32, ox_f64_to_i32)
-INT_STORES(u32, uint32_t, ox_f32_to_i64, ox_f64_to_i64)
-INT_STORES(i64, int64_t, ox_f32_to_i64, ox_f64_to_i64)
-INT_STORES(u64, uint64_t, F32_TO_U64, ox_f64_to_u64)
+WIDE_INT_STORES(u32, uint32_t, ox_f32_to_i64, ox_f64_to_i64)
+WIDE_INT_STORES(i64, int64_t, ox_f32_to_i64, ox_f64_to_i64)
+WIDE_INT_STORES(u64, uint64_t, F32_TO_U64, ox_f64_to_u64)
 STORE(f32, boolean, uint8_t, src[i] != 0)
 STORE(f64, boolean, uint8_t, src[i] != 0)
 STORE(i64, boolean, uint8_t, src[i] != 0)

@@ -130,6 +130,15 @@ static inline uint8_t ox_narrow_e8m0(float f, ox_e8m0_round mode, bool saturate)
   return (uint8_t)(e < 255 ? e : saturate ? 254 : 255);
 }
 
+/* The double nearest to |v|, in steps that all instruction sets have for vectors: its halves become the last bits of
+ * doubles, and only the sum of these two rounds. */
+static inline double ox_i64_to_f64(int64_t v) {
+  uint64_t low = ((uint64_t)v & 0xffffffff) | 0x4330000000000000u, high = (uint64_t)v >> 32 ^ 0x4530000080000000u;
+  double l, h;
+  memcpy(&l, &low, 8), memcpy(&h, &high, 8); /* 2^52 + the low half; 2^84 + 2^63 + the high one times 2^32 */
+  return h - (0x1p84 + 0x1p63 + 0x1p52) + l;
+}
+
 /* ---- float to integer: out of range and NaN give the most negative value, as x86 does; never undefined ---- */
 static inline int32_t ox_f32_to_i32(float f) { return f >= -0x1p31f && f < 0x1p31f ? (int32_t)f : INT32_MIN; }
 static inline int64_t ox_f32_to_i64(float f) { return f >= -0x1p63f && f < 0x1p63f ? (int64_t)f : INT64_MIN; }
