@@ -36,6 +36,7 @@ typedef struct rotary_prep {
   int64_t angles; /* rows of the caches; 3-D caches: batch x len */
   int64_t tile_rows;
   bool has_pos, one_pos;
+  bool heads_inside;     /* rows go through the heads of one token, then through the tokens */
   const uint8_t *stream; /* MRotaryEmbedding: which of the token's positions angle i uses */
 } rotary_prep;
 
@@ -73,7 +74,7 @@ static ox_status *split(const ox_kernel_ctx *c, rotary_prep *p) {
     if (p->heads * p->d != x->dim[2])
       return ox_fail(OX_SHAPE_MISMATCH, "hidden size %lld is not %lld heads of %lld", (long long)x->dim[2],
                      (long long)p->heads, (long long)p->d);
-    p->row_stride = x->dim[2], p->head_stride = p->d;
+    p->row_stride = x->dim[2], p->head_stride = p->d, p->heads_inside = true;
   }
   p->batch_stride = p->heads * (p->len * p->d);
   if (rot > p->d || (a->rotary_embedding_dim > 0 && a->rotary_embedding_dim != rot))
@@ -149,9 +150,31 @@ static ox_status *prepare_multi(ox_kernel_ctx *c) {
   if (pos->dim[1] != p->batch || pos->dim[2] != p->len)
     return ox_fail(OX_SHAPE_MISMATCH, "position_ids must be [3, %lld, %lld]", (long long)p->batch, (long long)p->len);
   p->angles = cs->dim[0];
+  p->heads_inside = true; /* a token's angles serve all of them */
   OX_TRY(deal_angles(c, p));
   p->tile_rows = OX_MAX(TILE_ELEMENTS / OX_MAX(p->d, 1), 1);
   return ox_ctx_plan(c, OX_CEIL_DIV(p->batch * p->heads * p->len, p->tile_rows), (size_t)p->half * 2 * sizeof(float));
+}
+
+typedef struct place {
+  int64_t b, h, s;
+} place;
+
+static place place_at(const rotary_prep *p, int64_t row) {
+  if (p->heads_inside) return (place){row / p->heads / p->len, row % p->heads, row / p->heads % p->len};
+  return (place){row / p->len / p->heads, row / p->len % p->heads, row % p->len};
+}
+
+static void place_next(const rotary_prep *p, place *at) {
+  int64_t *inner = p->heads_inside ? &at->h : &at->s, *outer = p->heads_inside ? &at->s : &at->h;
+  if (++*inner < (p->heads_inside ? p->heads : p->len)) return;
+  *inner = 0;
+  if (++*outer < (p->heads_inside ? p->len : p->heads)) return;
+  *outer = 0, at->b++;
+}
+
+static size_t element_at(const rotary_prep *p, const place *at) {
+  return (size_t)(at->b * p->batch_stride + at->h * p->head_stride + at->s * p->row_stride);
 }
 
 /* The cosines, then the sines of token |t|, in the caches' type. */
@@ -175,12 +198,14 @@ static ox_status *run_multi(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   uint32_t dtype = c->in[0]->dtype;
   ox_rotary_row_fn *rotate = ox_rotary_select(c->isa)->row;
   size_t item = ox_dtype_bits(dtype) / 8;
-  int64_t end = OX_MIN(tiles.end * p->tile_rows, p->batch * p->heads * p->len), have = -1;
-  for (int64_t i = tiles.begin * p->tile_rows; i < end; i++) {
-    int64_t h = i % p->heads, t = i / p->heads;
+  int64_t begin = tiles.begin * p->tile_rows, have = -1;
+  int64_t end = OX_MIN(tiles.end * p->tile_rows, p->batch * p->heads * p->len);
+  place at = begin < end ? place_at(p, begin) : (place){0, 0, 0};
+  for (int64_t i = begin; i < end; i++, place_next(p, &at)) {
+    int64_t t = at.b * p->len + at.s;
     if (t != have) OX_TRY(gather_angles(c, p, t, item, scratch));
     have = t;
-    size_t x = (size_t)(t / p->len * p->batch_stride + h * p->head_stride + t % p->len * p->row_stride) * item;
+    size_t x = element_at(p, &at) * item;
     rotate(dtype, (const char *)c->in[0]->data + x, scratch, (const char *)scratch + (size_t)p->half * item, p->half,
            p->d, ((const rotary_attrs *)c->attrs)->interleaved != 0, (char *)c->out[0]->data + x);
   }
@@ -194,19 +219,19 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   uint32_t dtype = c->in[0]->dtype;
   ox_rotary_row_fn *rotate = ox_rotary_select(c->isa)->row;
   size_t item = ox_dtype_bits(dtype) / 8;
-  int64_t end = OX_MIN(tiles.end * p->tile_rows, p->batch * p->heads * p->len);
-  for (int64_t i = tiles.begin * p->tile_rows; i < end; i++) {
-    int64_t h = i % p->heads, t = i / p->heads, s = t % p->len, b = t / p->len, at = t;
-    const int64_t *pos = p->has_pos ? c->in[p->pos]->data : NULL;
-    if (pos && !p->one_pos) at = pos[t];
-    if (pos && p->one_pos) at = pos[0] < 0 || pos[0] > p->angles ? -1 : pos[0] + s;
-    if (at < 0 || at >= p->angles)
-      return ox_fail(OX_INVALID_ARGUMENT, "position %lld is outside the caches of %lld", (long long)at,
+  const int64_t *pos = p->has_pos ? c->in[p->pos]->data : NULL;
+  int64_t begin = tiles.begin * p->tile_rows, end = OX_MIN(tiles.end * p->tile_rows, p->batch * p->heads * p->len);
+  place at = begin < end ? place_at(p, begin) : (place){0, 0, 0};
+  for (int64_t i = begin; i < end; i++, place_next(p, &at)) {
+    int64_t angle = at.b * p->len + at.s;
+    if (pos && !p->one_pos) angle = pos[angle];
+    if (pos && p->one_pos) angle = pos[0] < 0 || pos[0] > p->angles ? -1 : pos[0] + at.s;
+    if (angle < 0 || angle >= p->angles)
+      return ox_fail(OX_INVALID_ARGUMENT, "position %lld is outside the caches of %lld", (long long)angle,
                      (long long)p->angles);
-    size_t x = (size_t)(b * p->batch_stride + h * p->head_stride + s * p->row_stride) * item;
-    size_t angle = (size_t)(at * p->half) * item;
-    rotate(dtype, (const char *)c->in[0]->data + x, (const char *)c->in[p->cos]->data + angle,
-           (const char *)c->in[p->sin]->data + angle, p->half, p->d, a->interleaved != 0, (char *)c->out[0]->data + x);
+    size_t x = element_at(p, &at) * item, first = (size_t)(angle * p->half) * item;
+    rotate(dtype, (const char *)c->in[0]->data + x, (const char *)c->in[p->cos]->data + first,
+           (const char *)c->in[p->sin]->data + first, p->half, p->d, a->interleaved != 0, (char *)c->out[0]->data + x);
   }
   return NULL;
 }

@@ -7,7 +7,7 @@
 #include "support/check.h"
 #include "support/one_node.h"
 
-enum { B = 2, H = 3, S = 5, D = 8, MOST = 16 };
+enum { B = 2, H = 3, S = 401, D = 8, MOST = 16 }; /* two tiles of rows, which meet inside a head */
 static float x[B * H * S * D], cosines[MOST * D / 2], sines[MOST * D / 2];
 static int64_t positions[B * S];
 
@@ -20,6 +20,7 @@ static void fill(void) {
 static void rotate(bool four, int64_t rot, bool pairs) {
   one_node n;
   one_node_init(&n, "", "RotaryEmbedding", 23, 1);
+  n.run_tiles = 1;
   one_node_int(&n, "interleaved", pairs);
   one_node_int(&n, "num_heads", H);
   one_node_int(&n, "rotary_embedding_dim", rot == D ? 0 : rot);
