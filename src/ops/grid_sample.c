@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cksize.h"
+#include "kern/resize/corners.h"
 #include "kern/resize/sample.h"
 #include "ops/shared/as_real.h"
 
@@ -82,7 +83,7 @@ static ox_status *prepare_sample(ox_kernel_ctx *c) {
     return ox_fail(OX_NOT_IMPLEMENTED, "GridSample: mode %s of %s", ((const grid_attrs *)c->attrs)->mode,
                    ox_dtype_name(dtype));
   p->channels = x->dim[1], p->in_n = ox_shape_span(x, 2, x->rank), p->points = ox_shape_span(y, 2, y->rank);
-  p->per_tile = OX_MAX(8192 / OX_MAX(p->channels * 4, 1), 1);
+  p->per_tile = OX_MAX(8192 / OX_MAX(p->channels * 4, 1), OX_CORNERS);
   p->wide = dtype != OX_F32 && !nearest && !complex, p->elem = ox_dtype_bits(dtype) / 8;
   p->exact = c->in[1]->dtype == OX_F64 || (!nearest && (dtype == OX_F64 || dtype == OX_C128));
   int64_t tiles = p->in_n && p->channels ? y->dim[0] * OX_CEIL_DIV(p->points, p->per_tile) : 0, load = 0;
@@ -158,38 +159,35 @@ static void sample_point(const ox_kernel_ctx *c, const grid_prep *p, const taps 
   }
 }
 
-enum { CORNERS = 4, CHUNK = 64 };
+/* Consecutive points between four pixels of a plane, from |first| on. */
 typedef struct corners {
-  int64_t point, offset; /* of the first; the others are behind it and below */
-  double weight[CORNERS];
+  int64_t first;
+  ox_corners at;
 } corners;
 
-/* The same sums for points between four pixels, channel by channel, so that each plane is read once. */
-static void sample_corners(const ox_kernel_ctx *c, const grid_prep *p, const corners *at, int n, int64_t image) {
-  for (int64_t ch = 0; ch < p->channels; ch++) {
+/* The same sums as by taps, channel by channel, so that a plane stays in L1. */
+static void sample_corners(const ox_kernel_ctx *c, const grid_prep *p, corners *k, int64_t image) {
+  const ox_corners_kernel *kernel = ox_corners_select(c->isa);
+  for (int64_t ch = 0; k->at.n && ch < p->channels; ch++) {
     int64_t plane = image * p->channels + ch;
-    const float *x = (const float *)c->in[0]->data + plane * p->in_n;
-    float *y = (float *)c->out[0]->data + plane * p->points;
-    for (int i = 0; i < n; i++) {
-      const float *v = x + at[i].offset, *below = v + p->s.dim[1];
-      const double *w = at[i].weight;
-      y[at[i].point] =
-          (float)(w[0] * (double)v[0] + w[1] * (double)v[1] + w[2] * (double)below[0] + w[3] * (double)below[1]);
-    }
+    kernel->blend(&k->at, (const float *)c->in[0]->data + plane * p->in_n, p->s.dim[1],
+                  (float *)c->out[0]->data + plane * p->points + k->first);
   }
+  k->at.n = 0;
 }
 
-/* The result of find_taps for a point inside a plane of floats, with a grid of floats; false: it is not between four
- * pixels. */
-static bool find_corners(const ox_kernel_ctx *c, const grid_prep *p, int64_t image, int64_t point, corners *out) {
+/* Adds a point inside a plane of floats, of a grid of floats; false: it is not between four pixels. */
+static bool add_corners(const ox_kernel_ctx *c, const grid_prep *p, int64_t image, int64_t point, corners *k) {
   const float *g = (const float *)c->in[1]->data + (image * p->points + point) * 2;
   double y = (double)(float)ox_sample_denormalize((double)g[1], p->s.dim[0], p->s.align_corners);
   double x = (double)(float)ox_sample_denormalize((double)g[0], p->s.dim[1], p->s.align_corners);
   int64_t width = p->s.dim[1];
   if (!(y >= 0 && y < (double)(p->s.dim[0] - 1) && x >= 0 && x < (double)(width - 1))) return false;
-  int64_t row = ox_i64_of(y), column = ox_i64_of(x), at = row * width + column;
-  double down = y - (double)row, right = x - (double)column;
-  *out = (corners){point, at, {(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right}};
+  if (k->at.n == OX_CORNERS || k->first + (int64_t)k->at.n != point) sample_corners(c, p, k, image);
+  if (k->at.n == 0) k->first = point;
+  int64_t row = ox_i64_of(y), column = ox_i64_of(x);
+  k->at.at[k->at.n] = row * width + column;
+  k->at.right[k->at.n] = x - (double)column, k->at.down[k->at.n++] = y - (double)row;
   return true;
 }
 
@@ -202,6 +200,7 @@ static bool find_corners(const ox_kernel_ctx *c, const grid_prep *p, int64_t ima
     for (int i = 0; i < n; i++) y[at[i].point] = x[at[i].pixel]; \
   }
 
+enum { CHUNK = 64 };
 typedef struct nearest {
   int64_t point, pixel;
 } nearest;
@@ -240,21 +239,21 @@ static void sample_points(const ox_kernel_ctx *c, const grid_prep *p, int64_t im
   bool floats = c->in[1]->dtype == OX_F32 && p->s.axes == 2;
   bool blends = floats && c->in[0]->dtype == OX_F32 && p->s.mode == OX_SAMPLE_LINEAR;
   bool copies = floats && p->elem <= 8 && c->in[0]->dtype != OX_STRING && p->s.mode == OX_SAMPLE_NEAREST;
-  corners at[CHUNK];
+  corners k;
   nearest near[CHUNK];
   taps t;
-  int n = 0, m = 0;
+  int m = 0;
+  k.at.n = 0;
   for (int64_t i = first; i < end; i++) {
-    if (blends && find_corners(c, p, image, i, &at[n])) {
-      if (++n == CHUNK) sample_corners(c, p, at, n, image), n = 0;
-    } else if (copies && find_nearest(c, p, image, i, &near[m])) {
+    if (blends && add_corners(c, p, image, i, &k)) continue;
+    if (copies && find_nearest(c, p, image, i, &near[m])) {
       if (++m == CHUNK) copy_nearest(c, p, near, m, image), m = 0;
     } else {
       find_taps(c, p, image, i, &t);
       sample_point(c, p, &t, image, i);
     }
   }
-  if (n) sample_corners(c, p, at, n, image);
+  sample_corners(c, p, &k, image);
   if (m) copy_nearest(c, p, near, m, image);
 }
 

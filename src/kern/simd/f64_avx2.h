@@ -22,6 +22,17 @@ OX_INLINE vf64 vf64_load(const double *p) { return _mm256_loadu_pd(p); }
 OX_INLINE void vf64_store(double *p, vf64 v) { _mm256_storeu_pd(p, v); }
 OX_INLINE vf64 vf64_load_n(const double *p, size_t n) { return _mm256_maskload_pd(p, vf64_first_(n)); }
 OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) { _mm256_maskstore_pd(p, vf64_first_(n), v); }
+OX_INLINE void vf64_store_f32(float *p, vf64 v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
+OX_INLINE __m128 vf64_two_pairs_(const float *p, const int64_t *at) {
+  __m128 low = _mm_castpd_ps(_mm_load_sd((const void *)(p + at[0])));
+  return _mm_loadh_pi(low, (const void *)(p + at[1]));
+}
+OX_INLINE void vf64_load_pairs(const float *p, const int64_t *at, vf64 *first, vf64 *second) {
+  __m128 a = vf64_two_pairs_(p, at), b = vf64_two_pairs_(p, at + 2);
+  *first = _mm256_cvtps_pd(_mm_shuffle_ps(a, b, 0x88)), *second = _mm256_cvtps_pd(_mm_shuffle_ps(a, b, 0xdd));
+}
+OX_INLINE vf64 vf64_add(vf64 a, vf64 b) { return _mm256_add_pd(a, b); }
+OX_INLINE vf64 vf64_mul(vf64 a, vf64 b) { return _mm256_mul_pd(a, b); }
 OX_INLINE vf64 vf64_sub(vf64 a, vf64 b) { return _mm256_sub_pd(a, b); }
 OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return _mm256_fmadd_pd(a, b, c); }
 

@@ -26,6 +26,13 @@ OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) {
   else if (n)
     *(ox_f64u *)p = vgetq_lane_f64(v, 0);
 }
+OX_INLINE void vf64_store_f32(float *p, vf64 v) { vst1_f32(p, vcvt_f32_f64(v)); }
+OX_INLINE void vf64_load_pairs(const float *p, const int64_t *at, vf64 *first, vf64 *second) {
+  float32x2_t a = vld1_f32(p + at[0]), b = vld1_f32(p + at[1]);
+  *first = vcvt_f64_f32(vtrn1_f32(a, b)), *second = vcvt_f64_f32(vtrn2_f32(a, b));
+}
+OX_INLINE vf64 vf64_add(vf64 a, vf64 b) { return vaddq_f64(a, b); }
+OX_INLINE vf64 vf64_mul(vf64 a, vf64 b) { return vmulq_f64(a, b); }
 OX_INLINE vf64 vf64_sub(vf64 a, vf64 b) { return vsubq_f64(a, b); }
 OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(c, a, b); }
 

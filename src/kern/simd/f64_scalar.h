@@ -21,6 +21,14 @@ OX_INLINE vf64 vf64_load_n(const double *p, size_t n) { return n ? *(const ox_f6
 OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) {
   if (n) *(ox_f64u *)p = v;
 }
+/* lanes rounded to floats */
+OX_INLINE void vf64_store_f32(float *p, vf64 v) { *(ox_f32u *)p = (float)v; }
+/* lane l: p[at[l]] and the float behind it */
+OX_INLINE void vf64_load_pairs(const float *p, const int64_t *at, vf64 *first, vf64 *second) {
+  *first = (double)p[at[0]], *second = (double)p[at[0] + 1];
+}
+OX_INLINE vf64 vf64_add(vf64 a, vf64 b) { return a + b; }
+OX_INLINE vf64 vf64_mul(vf64 a, vf64 b) { return a * b; }
 OX_INLINE vf64 vf64_sub(vf64 a, vf64 b) { return a - b; }
 OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return a * b + c; }
 
