@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kern/quant/quantize.h"
+#include "kern/reduce/reduce.h"
 #include "ops/shared/qparam.h"
 #include "ops/shared/tiles.h"
 
@@ -52,8 +53,9 @@ static void to_bytes(const ox_kernel_ctx *c, ox_qparam y, const float *v, size_t
 }
 
 /* The largest of |n| bytes that lie |step| apart, in unsigned order. */
-OX_INLINE int largest(const uint8_t *x, int64_t n, int64_t step, uint8_t flip) {
+OX_INLINE int largest(const ox_kernel_ctx *c, const uint8_t *x, int64_t n, int64_t step, uint8_t flip) {
   uint8_t most = 0;
+  if (step == 1) return (int)ox_reduce_select(c->isa)->most[c->in[0]->dtype](x, (size_t)n) + flip;
   for (int64_t i = 0; i < n; i++) most = OX_MAX(most, (uint8_t)(x[i * step] ^ flip));
   return most;
 }
@@ -62,8 +64,7 @@ OX_INLINE int largest(const uint8_t *x, int64_t n, int64_t step, uint8_t flip) {
 OX_INLINE double sum_at(const double *of, const uint8_t *x, int64_t n, int64_t step, uint8_t flip) {
   double sum[4] = {0};
   int64_t i = 0;
-  for (; i + 4 <= n; i += 4, x += 4 * step)
-    for (int k = 0; k < 4; k++) sum[k] += of[x[k * step] ^ flip];
+  for (; i + 4 <= n; i += 4, x += 4 * step) OX_UNROLL for (int k = 0; k < 4; k++) sum[k] += of[x[k * step] ^ flip];
   for (; i < n; i++, x += step) sum[0] += of[*x ^ flip];
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
@@ -76,7 +77,7 @@ OX_INLINE void softmax_row(const ox_kernel_ctx *c, int64_t n, const int64_t step
   ox_qparam y = ox_qparam_of(c, 3, 4, c->in[0]->dtype);
   float share[BYTES];
   uint8_t byte[BYTES];
-  int high = largest(in, n, step, flip);
+  int high = largest(c, in, n, step, flip);
   const double *e = backwards + (BYTES - 1 - high);
   double each = 1 / sum_at(e, in, n, step, flip);
   if (n <= high) {
@@ -87,6 +88,12 @@ OX_INLINE void softmax_row(const ox_kernel_ctx *c, int64_t n, const int64_t step
   }
   for (int i = 0; i <= high; i++) share[i] = (float)(e[i] * each);
   to_bytes(c, y, share, (size_t)high + 1, byte);
+  if (step == 1) {
+    uint8_t table[BYTES];
+    for (int i = 0; i < BYTES; i++) table[i] = byte[OX_MIN(i ^ flip, high)];
+    ox_quantize_select(c->isa)->map(table, in, out, (size_t)n);
+    return;
+  }
   for (int64_t i = 0; i < n; i++) out[i * step] = byte[in[i * step] ^ flip];
 }
 
