@@ -40,7 +40,7 @@ static ox_status *load_as(ox_load_ctx *c, const ox_moe_slots *slots) {
     if (slots == quant_slots)
       ox_moe_load_codes(c, s, i, &slots[i], ox_moe_bits(a, i), a->block_size);
     else
-      OX_TRY(ox_moe_load_floats(c, s, i, &slots[i]));
+      OX_TRY(ox_moe_load_floats(c, s, i, &slots[i], false));
   }
   return NULL;
 }

@@ -25,8 +25,8 @@ static int64_t packed_block(int64_t block, int64_t bits) {
 /* ---- load ---- */
 static const ox_tensor *constant(const ox_load_ctx *c, uint32_t i) { return i < c->n_in ? c->in_const[i] : NULL; }
 
-ox_status *ox_moe_load_floats(ox_load_ctx *c, ox_moe_state *s, int i, const ox_moe_slots *in) {
-  OX_TRY(ox_product_const(c, constant(c, in->w), true, &s->floats[i]));
+ox_status *ox_moe_load_floats(ox_load_ctx *c, ox_moe_state *s, int i, const ox_moe_slots *in, bool turned) {
+  OX_TRY(ox_product_const(c, constant(c, in->w), !turned, &s->floats[i]));
   if (!s->floats[i]) return NULL;
   s->floats[i]->first_form = (uint64_t)i * FORMS;
   c->consumed |= (uint64_t)1 << in->w;
@@ -211,8 +211,9 @@ void ox_moe_layer_run(const ox_kernel_ctx *c, const ox_moe_layer *l, const ox_mo
     const void *b = panels_of(l, job, col / l->v->nr, ox_gemm_panel_bytes(l->v, (size_t)l->k));
     run_tiles(c, l, job, col, n, &(ox_gemm_io){.b = b}, scratch);
   } else {
-    size_t first = ((size_t)(job->expert * l->n) + col) * (size_t)l->k;
-    const ox_gemm_src src = {(const char *)w->data + first * ox_dtype_bits(w->dtype) / 8, w->dtype, 1, l->k};
+    const int64_t ks = l->turned ? l->n : 1, ns = l->turned ? 1 : l->k;
+    size_t first = (size_t)(job->expert * l->n * l->k) + col * (size_t)ns;
+    const ox_gemm_src src = {(const char *)w->data + first * ox_dtype_bits(w->dtype) / 8, w->dtype, ks, ns};
     run_tiles(c, l, job, col, n, &(ox_gemm_io){.whole = &src}, scratch);
   }
 }

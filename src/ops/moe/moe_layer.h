@@ -21,10 +21,11 @@ typedef struct ox_moe_state {
   bool codes[OX_MOE_LAYERS];           /* constants of few bits that kern/nbits can multiply */
 } ox_moe_state;
 
-/* [experts, n, k] */
+/* [experts, n, k]; floats may be [experts, k, n] */
 typedef struct ox_moe_layer {
   ox_moe_slots in;
   int64_t experts, n, k, bits, block, blocks; /* bits 0: floats; block: k elements share a scale */
+  bool turned;                                /* [experts, k, n] */
   bool blocked;                               /* the model gives a block size: zero points lie per row */
   /* set by ox_moe_layer_plan */
   const ox_gemm_variant *v;
@@ -42,9 +43,17 @@ typedef struct ox_moe_job {
   float *y;
 } ox_moe_job;
 
-/* At load: whether layer |i|'s weights are packed; then the node consumes them. |bits|, |block|: as in ox_moe_layer; a
- * block of 0: the whole row. */
-OX_NODISCARD ox_status *ox_moe_load_floats(ox_load_ctx *c, ox_moe_state *s, int i, const ox_moe_slots *in);
+/* Rows of x in the order of their experts. */
+typedef struct ox_moe_order {
+  int64_t *expert, *place; /* by row: its expert; its place in that order */
+  int64_t *first, *busy;   /* by expert: the place of its first row, and one more; experts with rows, the rest -1 */
+} ox_moe_order;
+/* Sorts |rows| by o->expert; at most |most_busy| experts have any. */
+void ox_moe_sort(const ox_moe_order *o, int64_t rows, int64_t experts, int64_t most_busy);
+
+/* At load: whether layer |i|'s weights are packed; then the node consumes them. |turned|, |bits|, |block|: as in
+ * ox_moe_layer; a block of 0: the whole row. */
+OX_NODISCARD ox_status *ox_moe_load_floats(ox_load_ctx *c, ox_moe_state *s, int i, const ox_moe_slots *in, bool turned);
 void ox_moe_load_codes(ox_load_ctx *c, ox_moe_state *s, int i, const ox_moe_slots *in, int64_t bits, int64_t block);
 
 /* In prepare, with all sizes checked: arranges packing of layer |i|. |tokens|: the most that an expert can have. */

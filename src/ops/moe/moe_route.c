@@ -47,24 +47,28 @@ static void route_token(const ox_kernel_ctx *c, int64_t t, void *scratch, int64_
     for (int64_t j = 0; j < p->top; j++) weight[j] = (float)((double)weight[j] / chosen);
 }
 
-void ox_moe_route(const ox_kernel_ctx *c, void *scratch) {
-  const ox_moe_plan *p = c->prep;
-  int64_t *expert = ox_moe_shared(c, p->at_expert), *place = ox_moe_shared(c, p->at_place);
-  int64_t *first = ox_moe_shared(c, p->at_first), *busy = ox_moe_shared(c, p->at_busy), n_busy = 0;
-  float *weight = ox_moe_shared(c, p->at_weight);
-  memset(first, 0, (size_t)(p->experts + 1) * sizeof *first);
-  for (int64_t t = 0; t < p->tokens && !ox_ctx_stopped_each(c, t, 64); t++)
-    route_token(c, t, scratch, expert + t * p->top, weight + t * p->top);
-  if (ox_ctx_stopped(c)) return;
-  for (int64_t i = 0; i < p->rows; i++) first[expert[i] + 1]++;
-  for (int64_t e = 0; e < p->experts; e++) {
-    if (first[e + 1]) busy[n_busy++] = e;
+void ox_moe_sort(const ox_moe_order *o, int64_t rows, int64_t experts, int64_t most_busy) {
+  int64_t *first = o->first, n_busy = 0;
+  memset(first, 0, (size_t)(experts + 1) * sizeof *first);
+  for (int64_t i = 0; i < rows; i++) first[o->expert[i] + 1]++;
+  for (int64_t e = 0; e < experts; e++) {
+    if (first[e + 1]) o->busy[n_busy++] = e;
     first[e + 1] += first[e];
   }
-  while (n_busy < p->busy) busy[n_busy++] = -1;
-  for (int64_t i = 0; i < p->rows; i++) place[i] = first[expert[i]]++;
-  for (int64_t e = p->experts; e > 0; e--) first[e] = first[e - 1];
+  while (n_busy < most_busy) o->busy[n_busy++] = -1;
+  for (int64_t i = 0; i < rows; i++) o->place[i] = first[o->expert[i]]++;
+  for (int64_t e = experts; e > 0; e--) first[e] = first[e - 1];
   first[0] = 0;
+}
+
+void ox_moe_route(const ox_kernel_ctx *c, void *scratch) {
+  const ox_moe_plan *p = c->prep;
+  const ox_moe_order o = {ox_moe_shared(c, p->at_expert), ox_moe_shared(c, p->at_place), ox_moe_shared(c, p->at_first),
+                          ox_moe_shared(c, p->at_busy)};
+  float *weight = ox_moe_shared(c, p->at_weight);
+  for (int64_t t = 0; t < p->tokens && !ox_ctx_stopped_each(c, t, 64); t++)
+    route_token(c, t, scratch, o.expert + t * p->top, weight + t * p->top);
+  if (!ox_ctx_stopped(c)) ox_moe_sort(&o, p->rows, p->experts, p->busy);
 }
 
 void ox_moe_gather(const ox_kernel_ctx *c, int64_t pair) {
