@@ -10,7 +10,8 @@
 #include "base/cksize.h"
 #include "kern/move/gather_scatter.h"
 #include "kern/quant/convert.h"
-#include "ops/moe/moe_layer.h"
+#include "ops/matmul/dense.h"
+#include "ops/moe/moe_sort.h"
 
 typedef struct expert_attrs {
   int64_t column;
@@ -19,10 +20,10 @@ static const ox_attr_def attrs[] = {OX_ATTR_INT_IN(expert_attrs, column, 0, 0, 1
 
 enum { X, W, INDEX };
 enum { SORT, GATHER, MULTIPLY, SCATTER };
-static const ox_moe_slots slots = {W, OX_MOE_NO_INPUT, OX_MOE_NO_INPUT, OX_MOE_NO_INPUT};
+static const ox_dense_slots slots = {W, OX_DENSE_NO_INPUT, OX_DENSE_NO_INPUT, OX_DENSE_NO_INPUT};
 
 typedef struct expert_plan {
-  ox_moe_layer layer;
+  ox_dense layer;
   int64_t rows, busy;
   bool each_x, each_index;                                       /* or one for all rows */
   size_t at_expert, at_place, at_first, at_busy, at_from, at_to; /* in shared memory; from, to: rows by expert */
@@ -64,8 +65,8 @@ static ox_status *infer(ox_infer_ctx *c) {
 
 /* ---- load, prepare ---- */
 static ox_status *load(ox_load_ctx *c) {
-  ox_moe_state *s = c->state = OX_LOAD_NEW(c, ox_moe_state);
-  return s ? ox_moe_load_floats(c, s, 0, &slots, !((const expert_attrs *)c->attrs)->column) : ox_oom();
+  ox_dense_state *s = c->state = OX_LOAD_NEW(c, ox_dense_state);
+  return s ? ox_dense_load_floats(c, &slots, 0, !((const expert_attrs *)c->attrs)->column, s) : ox_oom();
 }
 
 static size_t take(size_t *at, int64_t count, size_t item) {
@@ -83,21 +84,21 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   int64_t all;
   if (!p) return ox_oom();
   OX_TRY(shape_of(&c->in[X]->shape, w, &c->in[INDEX]->shape, column, &y));
-  p->layer = (ox_moe_layer){.in = slots, .experts = w->dim[0], .turned = !column};
+  p->layer = (ox_dense){.in = slots, .count = w->dim[0], .turned = !column};
   p->layer.n = w->dim[column ? 1 : 2], p->layer.k = w->dim[column ? 2 : 1];
   p->rows = y.dim[0], p->each_x = c->in[X]->shape.dim[0] > 1, p->each_index = c->in[INDEX]->shape.dim[0] > 1;
-  p->busy = OX_MIN(p->rows, p->layer.experts);
+  p->busy = OX_MIN(p->rows, p->layer.count);
   if (!ox_mul_i64_ok(p->rows, OX_MAX(p->layer.n, p->layer.k), &all) || all > INT64_MAX / 64)
     return ox_fail(OX_LIMIT, "%lld rows are too large", (long long)p->rows);
   p->at_expert = take(&at, p->rows, sizeof(int64_t)), p->at_place = take(&at, p->rows, sizeof(int64_t));
-  p->at_first = take(&at, p->layer.experts + 1, sizeof(int64_t)), p->at_busy = take(&at, p->busy, sizeof(int64_t));
+  p->at_first = take(&at, p->layer.count + 1, sizeof(int64_t)), p->at_busy = take(&at, p->busy, sizeof(int64_t));
   p->at_from = take(&at, p->rows * p->layer.k, sizeof(float)),
   p->at_to = take(&at, p->rows * p->layer.n, sizeof(float));
   c->shared_bytes = at;
-  OX_TRY(ox_moe_layer_plan(c, &p->layer, 0, p->rows, &c->scratch_per_worker));
+  OX_TRY(ox_dense_plan(c, &p->layer, c->state, 0, p->rows, &c->scratch_per_worker));
   c->n_stages = SCATTER + 1;
   c->n_tiles[SORT] = 1, c->n_tiles[GATHER] = p->rows, c->n_tiles[SCATTER] = p->rows;
-  c->n_tiles[MULTIPLY] = p->busy * ox_moe_groups(&p->layer);
+  c->n_tiles[MULTIPLY] = p->busy * ox_dense_groups(&p->layer);
   return NULL;
 }
 
@@ -110,10 +111,10 @@ static ox_status *sort(const ox_kernel_ctx *c, const expert_plan *p) {
   const ox_index x = {c->in[INDEX]->data, c->in[INDEX]->dtype == OX_I64};
   for (int64_t i = 0; i < p->rows; i++) {
     int64_t at = p->each_index ? i : 0;
-    o.expert[i] = ox_index_in(&x, at, p->layer.experts);
-    if (o.expert[i] < 0) return ox_index_error("ExpertMatMul", &x, at, p->layer.experts);
+    o.expert[i] = ox_index_in(&x, at, p->layer.count);
+    if (o.expert[i] < 0) return ox_index_error("ExpertMatMul", &x, at, p->layer.count);
   }
-  ox_moe_sort(&o, p->rows, p->layer.experts, p->busy);
+  ox_moe_sort(&o, p->rows, p->layer.count, p->busy);
   return NULL;
 }
 
@@ -131,12 +132,13 @@ static void scatter(const ox_kernel_ctx *c, const expert_plan *p, int64_t row) {
 }
 
 static void multiply(const ox_kernel_ctx *c, const expert_plan *p, int64_t tile, void *scratch) {
-  const int64_t groups = ox_moe_groups(&p->layer), *first = shared(c, p->at_first);
+  const int64_t groups = ox_dense_groups(&p->layer), group = tile % groups, *first = shared(c, p->at_first);
   const int64_t e = ((const int64_t *)shared(c, p->at_busy))[tile / groups];
   if (e < 0) return;
-  const ox_moe_job job = {e, first[e + 1] - first[e], (const float *)shared(c, p->at_from) + first[e] * p->layer.k,
-                          (float *)shared(c, p->at_to) + first[e] * p->layer.n};
-  ox_moe_layer_run(c, &p->layer, &job, tile % groups, scratch);
+  const float *x = (const float *)shared(c, p->at_from) + first[e] * p->layer.k;
+  float *y = (float *)shared(c, p->at_to) + first[e] * p->layer.n + group * OX_DENSE_GROUP;
+  const ox_dense_job job = {e, first[e + 1] - first[e], x, y, (size_t)p->layer.n};
+  ox_dense_run(c, &p->layer, &job, group, scratch);
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/matmul_bnb4.c - com.microsoft.MatMulBnb4: A times (the transpose of) weights in 4-bit floats, FP4 or NF4, whose
- * blocks of the flattened matrix share a scale. A tile widens 16 rows of the weights and multiplies all rows of A. */
+ * blocks of the flattened matrix share a scale. Constant weights are packed if rows are whole blocks; of others, a tile
+ * widens 16 rows and multiplies all rows of A. */
 #include <string.h>
 
-#include "graph/op_def.h"
 #include "kern/ml/row_products.h"
 #include "kern/move/move.h"
+#include "kern/quant/convert.h"
+#include "ops/matmul/dense.h"
 #include "ops/shared/float_element.h"
 
 typedef struct bnb4_attrs {
@@ -47,6 +49,45 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+/* ---- constant weights ---- */
+enum { STRIP = 128, GROUP = OX_DENSE_GROUP }; /* rows and columns of a tile */
+static const ox_dense_slots slots = {B, ABSMAX, OX_DENSE_NO_INPUT, OX_DENSE_NO_INPUT};
+
+static ox_status *load(ox_load_ctx *c) {
+  const bnb4_attrs *a = c->attrs;
+  ox_dense_state *s = c->state = OX_LOAD_NEW(c, ox_dense_state);
+  if (!s) return ox_oom();
+  if (a->transB && a->K % a->block_size == 0) ox_dense_load_codes(c, &slots, 4, a->block_size, s);
+  return NULL;
+}
+
+static ox_status *prepare_packed(ox_kernel_ctx *c, int64_t rows) {
+  const bnb4_attrs *a = c->attrs;
+  ox_dense *d = c->prep = ox_ctx_alloc(c, sizeof *d);
+  size_t scratch;
+  if (!d) return ox_oom();
+  *d = (ox_dense){.in = slots, .count = 1, .n = a->N, .k = a->K, .bits = 4, .table = codes[a->quant_type]};
+  d->block = a->block_size, d->blocks = a->K / a->block_size;
+  OX_TRY(ox_dense_plan(c, d, c->state, 0, OX_MIN(rows, STRIP), &scratch));
+  c->n_tiles[1] = OX_CEIL_DIV(rows, STRIP) * ox_dense_groups(d);
+  c->scratch_per_worker = scratch + STRIP * GROUP * sizeof(float);
+  return NULL;
+}
+
+static void run_packed(const ox_kernel_ctx *c, int64_t tile, const float *x, int64_t rows, float *sums) {
+  const ox_dense *d = c->prep;
+  const ox_tensor *y = c->out[0];
+  const int64_t groups = ox_dense_groups(d), group = tile % groups, first = group * GROUP, row = tile / groups * STRIP;
+  const int64_t m = OX_MIN(rows - row, STRIP), n = OX_MIN(d->n - first, GROUP);
+  ox_dense_job job = {.m = m, .x = x + row * d->k, .y = sums, .ldy = GROUP};
+  if (y->dtype == OX_F32) job.y = (float *)y->data + row * d->n + first, job.ldy = (size_t)d->n;
+  ox_dense_run(c, d, &job, group, sums + STRIP * GROUP);
+  for (int64_t r = 0; y->dtype != OX_F32 && r < m; r++)
+    ox_convert_select(c->isa)->store_f32[y->dtype](sums + r * GROUP, y->data, (size_t)((row + r) * d->n + first),
+                                                   (size_t)n, NULL);
+}
+
+/* ---- other weights ---- */
 static ox_status *prepare(ox_kernel_ctx *c) {
   const bnb4_attrs *a = c->attrs;
   int64_t n = a->N * a->K, rows = ox_shape_span(&c->in[A]->shape, 0, c->in[A]->shape.rank - 1);
@@ -59,7 +100,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   c->shared_bytes = wide;
   c->n_stages = 2, c->n_tiles[0] = wide ? rows : 0, c->n_tiles[1] = rows ? OX_CEIL_DIV(outer(a), OX_PANEL_ROWS) : 0;
   c->scratch_per_worker = 2 * panel + (size_t)rows * OX_PANEL_ROWS * sizeof(float);
-  return NULL;
+  return ((const ox_dense_state *)c->state)->codes ? prepare_packed(c, rows) : NULL;
 }
 
 /* Both elements of each byte; the first is the high half. */
@@ -115,14 +156,17 @@ static void run_panel(const ox_kernel_ctx *c, const float (*pair)[2], int64_t fi
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const bnb4_attrs *a = c->attrs;
   int64_t k = inner(a), rows = ox_shape_span(&c->in[A]->shape, 0, c->in[A]->shape.rank - 1);
-  bool wide = c->in[A]->dtype != OX_F32;
+  const ox_tensor *in = c->in[A];
+  const float *x = in->dtype != OX_F32 ? c->shared : in->data;
   float pair[256][2];
-  pairs_of(a, pair);
+  if (stage && !c->prep) pairs_of(a, pair);
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     if (stage == 0)
-      for (int64_t i = t * k; i < (t + 1) * k; i++) ((float *)c->shared)[i] = ox_float_at(c->in[A], i);
+      ox_convert_select(c->isa)->load_f32[in->dtype](in->data, (size_t)(t * k), (size_t)k, (float *)c->shared + t * k);
+    else if (c->prep)
+      run_packed(c, t, x, rows, scratch);
     else
-      run_panel(c, (const float(*)[2])pair, t * OX_PANEL_ROWS, wide ? c->shared : c->in[A]->data, rows, scratch);
+      run_panel(c, (const float(*)[2])pair, t * OX_PANEL_ROWS, x, rows, scratch);
   }
   return NULL;
 }
@@ -132,6 +176,6 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MatMulBnb4", .domain = "com.microsoft", .since = 1, .min_in = 3, .max_in = 3,
                .types = {HALVES, OX_BIT(OX_U8), HALVES}, .vars = "T.T", OX_ATTRS(attrs),
                .attrs_bytes = sizeof(bnb4_attrs), .infer = infer),
-     OX_KERNEL(.prepare = prepare, .run = run)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .packs_in = 1u << B | 1u << ABSMAX)},
 };
 const ox_op_set ox_ops_matmul_bnb4 = {ops, OX_COUNT(ops)};

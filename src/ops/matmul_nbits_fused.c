@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/matmul_nbits_fused.c - com.microsoft's MatMulNBitsMlp, act(A gate) (A up), and MatMulNBitsQkv, three products:
  * of one input, which may get a residual and be normalized first, with weights of few bits. Stage 0 makes the rows,
- * stage 1 multiplies, a tile for some columns of the products. */
+ * stage 1 multiplies, a tile for some rows and columns of the products. */
 #include <math.h>
 #include <string.h>
 
-#include "kern/act.h"
-#include "kern/ml/row_products.h"
+#include "base/cksize.h"
+#include "kern/binary/binary.h"
+#include "kern/conv/conv.h"
 #include "kern/norm/norm.h"
+#include "ops/matmul/dense.h"
 #include "ops/shared/as_real.h"
 #include "ops/shared/check.h"
 
@@ -27,11 +29,14 @@ static const ox_attr_def qkv_rows[] = {COMMON_ROWS, OX_ATTR_INT_REQUIRED_IN(fuse
                                        OX_ATTR_INT_REQUIRED_IN(fused_attrs, Nkv, 1, OX_COUNT_MAX),
                                        OX_ATTR_FLOAT(fused_attrs, epsilon, 1e-6f)};
 
+enum { STRIP = 128, GROUP = OX_DENSE_GROUP }; /* rows and columns of a tile */
+
 typedef struct fused_prep {
   bool mlp;
   int products;
-  uint32_t sum; /* output of A + skip */
-  int64_t rows, k, blocks, blob, n[MOST], panels[MOST];
+  uint32_t sum;                          /* output of A + skip */
+  int64_t rows, k, padded, strip, tiles; /* padded: k in whole blocks; tiles: of a strip of rows */
+  ox_dense d[MOST];
   ox_act act;
 } fused_prep;
 
@@ -85,27 +90,47 @@ static ox_status *infer_as(ox_infer_ctx *c, bool mlp) {
 static ox_status *infer_mlp(ox_infer_ctx *c) { return infer_as(c, true); }
 static ox_status *infer_qkv(ox_infer_ctx *c) { return infer_as(c, false); }
 
+static ox_dense_slots slots_of(int product) {
+  const uint8_t at = (uint8_t)(FIRST + product * EACH);
+  return (ox_dense_slots){at + B, at + SCALES, at + BIAS, OX_DENSE_NO_INPUT};
+}
+
+static ox_status *load(ox_load_ctx *c) {
+  const fused_attrs *a = c->attrs;
+  ox_dense_state *s = c->state = OX_LOAD_ARRAY(c, ox_dense_state, MOST);
+  if (!s) return ox_oom();
+  for (int i = 0; i < MOST; i++) {
+    const ox_dense_slots in = slots_of(i);
+    ox_dense_load_codes(c, &in, a->bits, a->block_size, &s[i]);
+  }
+  return NULL;
+}
+
 static ox_status *prepare_as(ox_kernel_ctx *c, bool mlp) {
   const fused_attrs *a = c->attrs;
   const ox_shape *x = &c->in[A]->shape;
+  const ox_dense_state *s = c->state;
   fused_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
-  size_t at, panel, sums;
-  int64_t tiles = 0, floats;
+  const int64_t blocks = OX_CEIL_DIV(a->K, a->block_size);
+  size_t at, scratch = 0, most = 0;
+  int64_t floats;
   if (!p) return ox_oom();
   p->mlp = mlp, p->products = mlp ? 2 : 3, p->sum = mlp ? 1 : 3;
-  p->rows = ox_shape_span(x, 0, x->rank - 1), p->k = a->K;
-  p->blocks = OX_CEIL_DIV(a->K, a->block_size), p->blob = a->block_size * a->bits / 8;
+  p->rows = ox_shape_span(x, 0, x->rank - 1), p->k = a->K, p->padded = blocks * a->block_size;
+  p->strip = OX_MIN(p->rows, STRIP);
   if (mlp) ox_act_parse(a->activation, NULL, 0, &p->act);
-  for (int i = 0; i < p->products; i++) {
-    p->n[i] = columns(a, mlp, i), p->panels[i] = OX_CEIL_DIV(p->n[i], OX_PANEL_ROWS);
-    if (!mlp || i == 0) tiles += p->panels[i];
-  }
-  if (!ox_mul_i64_ok(p->rows, p->k, &floats) || !ox_mul_ok((size_t)p->k, OX_PANEL_ROWS * sizeof(float), &panel) ||
-      !ox_mul_ok((size_t)p->rows, 2 * OX_PANEL_ROWS * sizeof(float), &sums))
-    return ox_fail(OX_LIMIT, "too large");
+  if (!ox_mul_i64_ok(p->rows, p->padded, &floats)) return ox_fail(OX_LIMIT, "too large");
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, floats, &at));
-  c->n_stages = 2, c->n_tiles[0] = p->rows, c->n_tiles[1] = p->rows ? tiles : 0;
-  c->scratch_per_worker = panel + sums + (size_t)p->k * sizeof(float);
+  for (int i = 0; i < p->products; i++) {
+    ox_dense *d = &p->d[i];
+    *d = (ox_dense){.in = slots_of(i), .count = 1, .n = columns(a, mlp, i), .k = p->padded};
+    d->bits = a->bits, d->block = a->block_size, d->blocks = blocks, d->blocked = true;
+    OX_TRY(ox_dense_plan(c, d, &s[i], i, p->strip, &scratch));
+    most = OX_MAX(most, scratch);
+    if (!mlp || i == 0) p->tiles += ox_dense_groups(d);
+  }
+  c->n_stages = 2, c->n_tiles[0] = p->rows, c->n_tiles[1] = OX_CEIL_DIV(p->rows, STRIP) * p->tiles;
+  c->scratch_per_worker = most + OX_MAX(2 * (size_t)p->strip * GROUP, (size_t)p->k) * sizeof(float);
   return NULL;
 }
 static ox_status *prepare_mlp(ox_kernel_ctx *c) { return prepare_as(c, true); }
@@ -116,9 +141,10 @@ static ox_status *prepare_qkv(ox_kernel_ctx *c) { return prepare_as(c, false); }
 static void make_row(const ox_kernel_ctx *c, const fused_prep *p, int64_t r, float *spare) {
   const ox_convert *cv = ox_convert_select(c->isa);
   const ox_norm_table *t = ox_norm_select(c->isa);
-  float *x = (float *)c->shared + r * p->k;
+  float *x = (float *)c->shared + r * p->padded;
   size_t k = (size_t)p->k, at = (size_t)(r * p->k);
   cv->load_f32[c->in[A]->dtype](c->in[A]->data, at, k, x);
+  memset(x + k, 0, (size_t)(p->padded - p->k) * sizeof *x);
   if (ox_ctx_has(c, SKIP)) {
     cv->load_f32[c->in[SKIP]->dtype](c->in[SKIP]->data, at, k, spare);
     t->add(x, spare, NULL, x, k);
@@ -130,52 +156,32 @@ static void make_row(const ox_kernel_ctx *c, const fused_prep *p, int64_t r, flo
   t->apply(x, x, k, 0, factor, spare, NULL);
 }
 
-/* Row |n| of a product's weights; the middle of the codes stands for 0. */
-static void load_weights(const ox_kernel_ctx *c, const fused_prep *p, int product, int64_t n, float *w) {
-  const fused_attrs *a = c->attrs;
-  uint32_t at = FIRST + (uint32_t)product * EACH;
-  int64_t bits = a->bits, per = 8 / bits, zero = (int64_t)1 << (bits - 1), mask = 2 * zero - 1;
-  const uint8_t *from = (const uint8_t *)c->in[at + B]->data + n * p->blocks * p->blob;
-  float scale = 0;
-  for (int64_t i = 0; i < p->k; i++) {
-    int64_t block = i / a->block_size, in = i % a->block_size;
-    if (in == 0)
-      ox_convert_select(c->isa)->load_f32[c->in[at + SCALES]->dtype](c->in[at + SCALES]->data,
-                                                                     (size_t)(n * p->blocks + block), 1, &scale);
-    w[i] = (float)((from[block * p->blob + in / per] >> in % per * bits & mask) - zero) * scale;
-  }
+/* |y| = act(|y|) |up|, of |m| rows and |n| columns. */
+static void gate(const ox_kernel_ctx *c, const fused_prep *p, float *y, const float *up, int64_t m, int64_t n) {
+  ox_conv_select(c->isa)->finish(&p->act, y, GROUP, NULL, NULL, (size_t)m, (size_t)n);
+  for (int64_t r = 0; r < m; r++, y += GROUP, up += GROUP)
+    ox_binary_select(c->isa)->fn[OX_BIN_MUL][OX_F32](y, up, y, (size_t)n, 0);
 }
 
-/* Columns [first, first + n) of a product, for all rows, into |sums|. */
-static void multiply(const ox_kernel_ctx *c, const fused_prep *p, int product, int64_t first, int64_t n, float *panel,
-                     float *w, float *sums) {
-  uint32_t bias = FIRST + (uint32_t)product * EACH + BIAS;
-  float add[OX_PANEL_ROWS] = {0};
-  for (int64_t i = 0; i < OX_PANEL_ROWS; i++) {
-    if (i < n) load_weights(c, p, product, first + i, w);
-    for (int64_t e = 0; e < p->k; e++) panel[e * OX_PANEL_ROWS + i] = i < n ? w[e] : 0;
-  }
-  ox_row_panels panels = {panel, n, p->k};
-  ox_row_products_run(&panels, c->isa, false, c->shared, p->rows, sums, OX_PANEL_ROWS);
-  if (!ox_ctx_has(c, bias)) return;
-  ox_convert_select(c->isa)->load_f32[c->in[bias]->dtype](c->in[bias]->data, (size_t)first, (size_t)n, add);
-  for (int64_t i = 0; i < p->rows * OX_PANEL_ROWS; i++) sums[i] += add[i % OX_PANEL_ROWS];
-}
-
-static void run_tile(const ox_kernel_ctx *c, const fused_prep *p, int64_t tile, float *panel) {
-  float *sums = panel + p->k * OX_PANEL_ROWS, *up = sums + p->rows * OX_PANEL_ROWS, *w = up + p->rows * OX_PANEL_ROWS;
-  int product = 0;
-  while (tile >= p->panels[product]) tile -= p->panels[product++];
-  int64_t first = tile * OX_PANEL_ROWS, n = OX_MIN(p->n[product] - first, OX_PANEL_ROWS);
-  const ox_tensor *y = c->out[product];
-  multiply(c, p, product, first, n, panel, w, sums);
+static void run_tile(const ox_kernel_ctx *c, const fused_prep *p, int64_t tile, float *sums) {
+  const int64_t row = tile / p->tiles * STRIP, m = OX_MIN(p->rows - row, STRIP);
+  float *up = sums + p->strip * GROUP, *scratch = up + p->strip * GROUP;
+  int64_t group = tile % p->tiles;
+  int i = 0;
+  while (group >= ox_dense_groups(&p->d[i])) group -= ox_dense_groups(&p->d[i++]);
+  const int64_t first = group * GROUP, n = OX_MIN(p->d[i].n - first, GROUP);
+  const ox_tensor *y = c->out[i];
+  ox_dense_job job = {.m = m, .x = (const float *)c->shared + row * p->padded, .y = sums, .ldy = GROUP};
+  if (!y) return;
+  ox_dense_run(c, &p->d[i], &job, group, scratch);
   if (p->mlp) {
-    multiply(c, p, 1, first, n, panel, w, up);
-    for (int64_t i = 0; i < p->rows * OX_PANEL_ROWS; i++) sums[i] = (float)ox_act_f64(p->act, (double)sums[i]) * up[i];
+    job.y = up;
+    ox_dense_run(c, &p->d[1], &job, group, scratch);
+    gate(c, p, sums, up, m, n);
   }
-  for (int64_t r = 0; r < p->rows && y; r++)
-    ox_convert_select(c->isa)->store_f32[y->dtype](sums + r * OX_PANEL_ROWS, y->data,
-                                                   (size_t)(r * p->n[product] + first), (size_t)n, NULL);
+  for (int64_t r = 0; r < m; r++)
+    ox_convert_select(c->isa)->store_f32[y->dtype](sums + r * GROUP, y->data, (size_t)((row + r) * p->d[i].n + first),
+                                                   (size_t)n, NULL);
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
@@ -189,21 +195,22 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 static double flops(const ox_kernel_ctx *c) {
   const fused_prep *p = c->prep;
   double columns = 0;
-  for (int i = 0; i < p->products; i++) columns += (double)p->n[i];
+  for (int i = 0; i < p->products; i++) columns += (double)p->d[i].n;
   return 2 * (double)p->rows * (double)p->k * columns;
 }
 
 #define MS .domain = "com.microsoft", .since = 1, .attrs_bytes = sizeof(fused_attrs)
 #define T (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 #define U8 OX_BIT(OX_U8)
+#define PACKS (3u << FIRST | 3u << (FIRST + EACH) | 3u << (FIRST + 2 * EACH))
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MatMulNBitsMlp", MS, .types = {T, T, T, U8, T, T, U8, T}, .more_types = (const uint32_t[]){T},
                .vars = "TTT.TT.TT", .min_in = 1, .max_in = 9, .min_out = 1, .max_out = 2, OX_ATTRS(mlp_rows),
                .infer = infer_mlp),
-     OX_KERNEL(.prepare = prepare_mlp, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load, .packs_in = PACKS, .prepare = prepare_mlp, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "MatMulNBitsQkv", MS, .types = {T, T, T, U8, T, T, U8, T},
                .more_types = (const uint32_t[]){T, U8, T, T}, .vars = "TTT.TT.TT.TT", .min_in = 1, .max_in = 12,
                .min_out = 3, .max_out = 4, OX_ATTRS(qkv_rows), .infer = infer_qkv),
-     OX_KERNEL(.prepare = prepare_qkv, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load, .packs_in = PACKS, .prepare = prepare_qkv, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_matmul_nbits_fused = {ops, OX_COUNT(ops)};

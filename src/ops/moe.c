@@ -21,26 +21,26 @@ static const ox_attr_def attrs[] = {
     OX_ATTR_FLOAT_HAS(ox_moe_attrs, swiglu_limit, 0),
 };
 
-enum { N_IN_FLOAT = 8, N_IN_QUANT = 21, NONE = OX_MOE_NO_INPUT };
+enum { N_IN_FLOAT = 8, N_IN_QUANT = 21, NONE = OX_DENSE_NO_INPUT };
 enum { ROUTE, GATHER, FIRST, ACTIVATE, SECOND, COMBINE };
 
-static const ox_moe_slots float_slots[OX_MOE_LAYERS] = {{2, NONE, 3, NONE}, {4, NONE, 5, NONE}, {6, NONE, 7, NONE}};
-static const ox_moe_slots quant_slots[OX_MOE_LAYERS] = {{2, 3, 4, 11}, {5, 6, 7, 12}, {8, 9, 10, 13}};
+static const ox_dense_slots float_slots[OX_MOE_LAYERS] = {{2, NONE, 3, NONE}, {4, NONE, 5, NONE}, {6, NONE, 7, NONE}};
+static const ox_dense_slots quant_slots[OX_MOE_LAYERS] = {{2, 3, 4, 11}, {5, 6, 7, 12}, {8, 9, 10, 13}};
 #define FLOAT_PACKS (1u << 2 | 1u << 4 | 1u << 6)
 #define QUANT_PACKS (1u << 2 | 1u << 3 | 1u << 5 | 1u << 6 | 1u << 8 | 1u << 9 | 7u << 11)
 
 static ox_status *infer(ox_infer_ctx *c) { return ox_infer_same_as_input(c); }
 
 /* ---- load ---- */
-static ox_status *load_as(ox_load_ctx *c, const ox_moe_slots *slots) {
+static ox_status *load_as(ox_load_ctx *c, const ox_dense_slots *slots) {
   const ox_moe_attrs *a = c->attrs;
-  ox_moe_state *s = c->state = OX_LOAD_NEW(c, ox_moe_state);
+  ox_dense_state *s = c->state = OX_LOAD_ARRAY(c, ox_dense_state, OX_MOE_LAYERS);
   if (!s) return ox_oom();
   for (int i = 0; i < OX_MOE_LAYERS; i++) {
     if (slots == quant_slots)
-      ox_moe_load_codes(c, s, i, &slots[i], ox_moe_bits(a, i), a->block_size);
+      ox_dense_load_codes(c, &slots[i], ox_moe_bits(a, i), a->block_size, &s[i]);
     else
-      OX_TRY(ox_moe_load_floats(c, s, i, &slots[i], false));
+      OX_TRY(ox_dense_load_floats(c, &slots[i], i, false, &s[i]));
   }
   return NULL;
 }
@@ -57,10 +57,11 @@ static size_t take(size_t *at, int64_t count, size_t item) {
 
 /* Tiles of the first layers of one expert: fc1's, then fc3's. */
 static int64_t first_groups(const ox_moe_plan *p) {
-  return ox_moe_groups(&p->fc[OX_MOE_FC1]) + (p->has_fc3 ? ox_moe_groups(&p->fc[OX_MOE_FC3]) : 0);
+  return ox_dense_groups(&p->fc[OX_MOE_FC1]) + (p->has_fc3 ? ox_dense_groups(&p->fc[OX_MOE_FC3]) : 0);
 }
 
-static ox_status *prepare_as(ox_kernel_ctx *c, const ox_moe_slots *slots) {
+static ox_status *prepare_as(ox_kernel_ctx *c, const ox_dense_slots *slots) {
+  const ox_dense_state *s = c->state;
   ox_moe_plan *p = c->prep = ox_ctx_alloc(c, sizeof *p);
   size_t at = 0;
   if (!p) return ox_oom();
@@ -75,13 +76,13 @@ static ox_status *prepare_as(ox_kernel_ctx *c, const ox_moe_slots *slots) {
   c->shared_bytes = at, c->scratch_per_worker = ox_moe_route_scratch(p);
   for (int i = 0; i < (p->has_fc3 ? 3 : 2); i++) {
     size_t scratch;
-    OX_TRY(ox_moe_layer_plan(c, &p->fc[i], i, p->tokens, &scratch));
+    OX_TRY(ox_dense_plan(c, &p->fc[i], &s[i], i, p->tokens, &scratch));
     c->scratch_per_worker = OX_MAX(c->scratch_per_worker, scratch);
   }
   c->n_stages = COMBINE + 1;
   c->n_tiles[ROUTE] = 1, c->n_tiles[GATHER] = p->rows, c->n_tiles[ACTIVATE] = p->rows, c->n_tiles[COMBINE] = p->tokens;
   c->n_tiles[FIRST] = p->busy * first_groups(p);
-  c->n_tiles[SECOND] = p->busy * ox_moe_groups(&p->fc[OX_MOE_FC2]);
+  c->n_tiles[SECOND] = p->busy * ox_dense_groups(&p->fc[OX_MOE_FC2]);
   return NULL;
 }
 
@@ -93,19 +94,19 @@ static ox_status *prepare_quantized(ox_kernel_ctx *c) { return prepare_as(c, qua
 /* Group |group| of layer |i| for the expert with rows that comes at |busy|, if there is one. */
 static void run_group(const ox_kernel_ctx *c, int i, int64_t busy, int64_t group, void *scratch) {
   const ox_moe_plan *p = c->prep;
-  const ox_moe_layer *l = &p->fc[i];
+  const ox_dense *l = &p->fc[i];
   const size_t from = i == OX_MOE_FC2 ? p->at_act : p->at_x;
   const size_t to = i == OX_MOE_FC1 ? p->at_h1 : i == OX_MOE_FC2 ? p->at_y : p->at_h3;
   const int64_t *first = ox_moe_shared(c, p->at_first), e = ((const int64_t *)ox_moe_shared(c, p->at_busy))[busy];
   if (e < 0) return;
-  const ox_moe_job job = {e, first[e + 1] - first[e], (const float *)ox_moe_shared(c, from) + first[e] * l->k,
-                          (float *)ox_moe_shared(c, to) + first[e] * l->n};
-  ox_moe_layer_run(c, l, &job, group, scratch);
+  const float *x = (const float *)ox_moe_shared(c, from) + first[e] * l->k;
+  float *y = (float *)ox_moe_shared(c, to) + first[e] * l->n + group * OX_DENSE_GROUP;
+  ox_dense_run(c, l, &(ox_dense_job){e, first[e + 1] - first[e], x, y, (size_t)l->n}, group, scratch);
 }
 
 static void run_first(const ox_kernel_ctx *c, int64_t tile, void *scratch) {
   const ox_moe_plan *p = c->prep;
-  int64_t own = ox_moe_groups(&p->fc[OX_MOE_FC1]), all = first_groups(p), group = tile % all;
+  int64_t own = ox_dense_groups(&p->fc[OX_MOE_FC1]), all = first_groups(p), group = tile % all;
   bool third = group >= own;
   run_group(c, third ? OX_MOE_FC3 : OX_MOE_FC1, tile / all, third ? group - own : group, scratch);
 }
@@ -113,7 +114,7 @@ static void run_first(const ox_kernel_ctx *c, int64_t tile, void *scratch) {
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const ox_moe_plan *p = c->prep;
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
-    int64_t per = OX_MAX(ox_moe_groups(&p->fc[OX_MOE_FC2]), 1);
+    int64_t per = OX_MAX(ox_dense_groups(&p->fc[OX_MOE_FC2]), 1);
     switch (stage) {
       case ROUTE:
         ox_moe_route(c, scratch);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul_nbits_fused_test.c - MatMulNBitsMlp and MatMulNBitsQkv against doubles. */
+ * ops/matmul_nbits_fused_test.c - MatMulNBitsMlp and MatMulNBitsQkv against doubles: constant weights and others, few
+ * rows and more than a tile has. */
 #include <string.h>
 
+#include "support/levels.h"
 #include "support/typed.h"
 
-enum { ROWS = 6, MOST = 20 * 128 };
+enum { MOST = 150 * 128 };
 typedef struct form {
   bool mlp, norm, skip, bias;
   int bits;
-  int64_t k, block, n[3]; /* columns of each product; two of MLP */
+  int64_t rows, k, block, n[3]; /* n: columns of each product; two of MLP */
 } form;
 
 typedef struct product {
@@ -45,10 +47,10 @@ static void close_to(const ox_tensor *t, int64_t i, double want, double size) {
     fail_msg("%s [%d] is %g, wanted %g", ox_dtype_name(t->dtype), (int)i, got, want);
 }
 
-static void check(const form *f, uint32_t dtype) {
+static void check(const form *f, uint32_t dtype, bool constant, uint32_t isa) {
   static uint8_t bytes[3][MOST];
   product p[3];
-  int64_t blocks = (f->k + f->block - 1) / f->block, dims[] = {2, ROWS / 2, f->k};
+  int64_t blocks = (f->k + f->block - 1) / f->block, dims[] = {1, f->rows, f->k};
   int products = f->mlp ? 2 : 3;
   one_node n;
   one_node_init(&n, "com.microsoft", f->mlp ? "MatMulNBitsMlp" : "MatMulNBitsQkv", 1, f->mlp ? 2 : 4);
@@ -65,11 +67,12 @@ static void check(const form *f, uint32_t dtype) {
     p[i].b = bytes[i];
     one_node_input(&n, OX_U8, 3, (int64_t[]){f->n[i], blocks, f->block * f->bits / 8}, bytes[i]);
     p[i].scales = typed_input(&n, dtype, 2, (int64_t[]){f->n[i], blocks}, 0.1);
+    n.constant[n.n_in - 2] = n.constant[n.n_in - 1] = constant;
     p[i].bias = maybe(&n, f->bias, dtype, 1, &f->n[i]);
   }
-  n.run_tiles = 1;
+  n.run_tiles = 1, n.isa = isa;
   CHECK_OK(one_node_run(&n));
-  for (int64_t r = 0; r < ROWS; r++) {
+  for (int64_t r = 0; r < f->rows; r++) {
     double row[256];
     row_of(f, x, skip, NULL, 0, r, row);
     for (int64_t k = 0; k < f->k; k++) typed_near(&n.out[f->mlp ? 1 : 3], r * f->k + k, row[k], 1);
@@ -94,14 +97,16 @@ static void check(const form *f, uint32_t dtype) {
 
 static void test_every_form(void **state) {
   (void)state;
-  static const form forms[] = {{true, false, false, false, 4, 32, 32, {1, 1, 0}},
-                               {true, true, true, true, 4, 50, 32, {20, 20, 0}},
-                               {true, true, false, false, 8, 33, 16, {17, 17, 0}},
-                               {false, true, false, true, 4, 64, 32, {20, 5, 5}},
-                               {false, true, true, false, 2, 70, 64, {16, 17, 17}}};
+  static const form forms[] = {
+      {true, false, false, false, 4, 6, 32, 32, {1, 1, 0}},   {true, true, true, true, 4, 1, 50, 32, {20, 20, 0}},
+      {true, true, false, false, 8, 6, 33, 16, {17, 17, 0}},  {true, false, false, true, 4, 130, 64, 32, {70, 70, 0}},
+      {true, true, true, false, 2, 3, 100, 512, {9, 9, 0}},   {false, true, false, true, 4, 6, 64, 32, {20, 5, 5}},
+      {false, true, true, false, 2, 2, 70, 64, {16, 17, 17}}, {false, false, false, true, 8, 1, 64, 32, {150, 65, 65}},
+      {false, true, false, false, 4, 0, 64, 32, {4, 4, 4}}};
   static const uint32_t types[] = {OX_F32, OX_F16, OX_BF16};
-  for (size_t i = 0; i < OX_COUNT(forms); i++)
-    for (size_t t = 0; t < OX_COUNT(types); t++) check(&forms[i], types[t]);
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t i = 0; i < 2 * OX_COUNT(forms); i++)
+      for (size_t t = 0; t < OX_COUNT(types); t++) check(&forms[i / 2], types[t], i % 2, test_levels[l].have);
 }
 
 static void test_wrong_models(void **state) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/nbits/nbits.h - products with weights of 2 to 8 bits in blocks that share a scale (and a zero point). Weights
  * are unpacked in registers, so memory traffic stays small. Activations are floats, or bytes quantized per row and
- * block.
+ * block; floats may also meet codes that a table has the values of.
  *
  * Packed weights are panels of L columns (L: the lanes of the instruction set). A panel is a sequence of records, one
  * for each block of k. A record has quads of k as vectors, where lane j holds the four weights of column j. A vector
@@ -22,6 +22,7 @@ typedef struct ox_nbits_format {
   float middle;         /* the zero point for OX_NBITS_MIDDLE: 2^(bits - 1) of the source's bits */
   size_t block, blocks; /* k is padded to block * blocks */
   ox_nbits_zero zero;
+  const float *table; /* 16 values, which codes of four bits stand for, whatever |zero|; NULL: code - zero point */
 } ox_nbits_format;
 
 enum { OX_NBITS_ABREAST = 4 };

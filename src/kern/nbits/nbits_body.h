@@ -104,10 +104,15 @@ OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const
   }
 }
 
+/* What codes stand for but for the scale; |table| is a constant after inlining. */
+OX_INLINE vf32 values_of(const ox_nbits_format *f, vi32 codes, vf32 zero, const bool table) {
+  return table ? vf32_pick16(f->table, codes) : vf32_sub(vi32_to_f32(codes), zero);
+}
+
 /* Float rows: weights are converted to floats in registers. For few rows the sum of each block is scaled; for more, the
  * weights are, which the rows share, so that each row needs only one sum. One row and two have interleaved sums: one
  * would wait for each FMA's latency. */
-OX_INLINE void floats(const ox_nbits_tile *t, vf32 *total, const int m, const int bits) {
+OX_INLINE void floats(const ox_nbits_tile *t, vf32 *total, const int m, const int bits, const bool table) {
   const size_t vectors = t->f.block * (size_t)bits / 32;
   const bool scaled = m > BYTE_ROWS;
   const int ku = m == 1 ? 4 : m == 2 ? 2 : 1;
@@ -122,7 +127,7 @@ OX_INLINE void floats(const ox_nbits_tile *t, vf32 *total, const int m, const in
       vi32 x = load_words(w);
       OX_UNROLL for (int i = 0; i < 8 / bits; i++) OX_UNROLL for (int e = 0; e < 4; e++) {
         vi32 u = vi32_and(vi32_shr(x, i * bits + 8 * e), vi32_splat((1 << bits) - 1));
-        vf32 f = vf32_sub(vi32_to_f32(u), zero);
+        vf32 f = values_of(&t->f, u, zero, table);
         if (scaled) f = vf32_mul(f, scale);
         OX_UNROLL for (int r = 0; r < m; r++) sum[r][e % ku] =
             vf32_fma(f, vf32_splat(a[(size_t)r * t->a_rs + (v + (size_t)i * vectors) * 4 + (size_t)e]), sum[r][e % ku]);
@@ -137,12 +142,12 @@ OX_INLINE void floats(const ox_nbits_tile *t, vf32 *total, const int m, const in
   }
 }
 
-OX_INLINE void rows(const ox_nbits_tile *t, const int m, const int bits) {
+OX_INLINE void rows(const ox_nbits_tile *t, const int m, const int bits, const bool table) {
   vf32 total[MOST_ROWS];
   vf32 start = t->bias ? vf32_load_n(t->bias, t->n) : vf32_zero();
   OX_UNROLL for (int r = 0; r < m; r++) total[r] = vf32_zero();
-  if (t->a)
-    floats(t, total, m, bits);
+  if (t->a || table)
+    floats(t, total, m, bits, table);
   else if (m <= BYTE_ROWS)
     quantized(t, total, m, bits);
   OX_UNROLL for (int r = 0; r < m; r++) vf32_store_n(t->c + (size_t)r * t->c_rs, vf32_add(total[r], start), t->n);
@@ -190,41 +195,44 @@ void NBITS_ABREAST(const ox_nbits_tile *t) {
 }
 #endif
 
-#define NBITS_CASE(m, bits) \
-  case m:                   \
-    rows(t, m, bits);       \
+#define NBITS_CASE(m, bits, table) \
+  case m:                          \
+    rows(t, m, bits, table);       \
     break;
 #if NBITS_ROWS >= 12
-#define NBITS_MORE(bits) \
-  NBITS_CASE(5, bits)    \
-  NBITS_CASE(6, bits)    \
-  NBITS_CASE(7, bits)    \
-  NBITS_CASE(8, bits) NBITS_CASE(9, bits) NBITS_CASE(10, bits) NBITS_CASE(11, bits) NBITS_CASE(12, bits)
+#define NBITS_MORE(bits, table) \
+  NBITS_CASE(5, bits, table)    \
+  NBITS_CASE(6, bits, table)    \
+  NBITS_CASE(7, bits, table)    \
+  NBITS_CASE(8, bits, table)    \
+  NBITS_CASE(9, bits, table) NBITS_CASE(10, bits, table) NBITS_CASE(11, bits, table) NBITS_CASE(12, bits, table)
 #else
-#define NBITS_MORE(bits)
+#define NBITS_MORE(bits, table)
 #endif
-#define NBITS_SWITCH(bits) \
-  switch (t->m) {          \
-    NBITS_CASE(1, bits)    \
-    NBITS_CASE(2, bits)    \
-    NBITS_CASE(3, bits)    \
-    NBITS_CASE(4, bits)    \
-    NBITS_MORE(bits)       \
+#define NBITS_SWITCH(bits, table) \
+  switch (t->m) {                 \
+    NBITS_CASE(1, bits, table)    \
+    NBITS_CASE(2, bits, table)    \
+    NBITS_CASE(3, bits, table)    \
+    NBITS_CASE(4, bits, table)    \
+    NBITS_MORE(bits, table)       \
   }
 
 void NBITS_RUN(const ox_nbits_tile *t) {
-  if (t->f.bits == 4) {
-    NBITS_SWITCH(4)
+  if (t->f.table) {
+    NBITS_SWITCH(4, true)
+  } else if (t->f.bits == 4) {
+    NBITS_SWITCH(4, false)
   } else if (t->f.bits == 8) {
-    NBITS_SWITCH(8)
+    NBITS_SWITCH(8, false)
   } else {
-    NBITS_SWITCH(2)
+    NBITS_SWITCH(2, false)
   }
 }
 
-/* Rows [lo, hi) of the block whose record is at |w|. |bits| is a constant after inlining. */
+/* Rows [lo, hi) of the block whose record is at |w|. |bits| and |table| are constants after inlining. */
 OX_INLINE void unpack_block(const ox_nbits_format *f, const uint8_t *w, size_t lo, size_t hi, float *to, size_t ld,
-                            const int bits) {
+                            const int bits, const bool table) {
   const size_t vectors = f->block * (size_t)bits / 32;
   const uint8_t *tail = w + vectors * 4 * L + 4 * L;
   vf32 zero = zeros_of(f, &tail), scale = load_floats(w + vectors * 4 * L);
@@ -233,7 +241,7 @@ OX_INLINE void unpack_block(const ox_nbits_format *f, const uint8_t *w, size_t l
     OX_UNROLL for (int i = 0; i < 8 / bits; i++) OX_UNROLL for (int e = 0; e < 4; e++) {
       size_t row = (v + (size_t)i * vectors) * 4 + (size_t)e;
       vi32 u = vi32_and(vi32_shr(x, i * bits + 8 * e), vi32_splat((1 << bits) - 1));
-      vf32 y = vf32_mul(vf32_sub(vi32_to_f32(u), zero), scale);
+      vf32 y = vf32_mul(values_of(f, u, zero, table), scale);
       if (row >= lo && row < hi) vf32_store(to + (row - lo) * ld, y);
     }
   }
@@ -244,12 +252,14 @@ void NBITS_UNPACK(const ox_nbits_format *f, const uint8_t *w, size_t k0, size_t 
   for (size_t k = k0, next; k < end; to += (next - k) * ld, k = next) {
     size_t b = k / f->block, lo = k - b * f->block, hi;
     next = (b + 1) * f->block < end ? (b + 1) * f->block : end, hi = next - b * f->block;
-    if (f->bits == 4)
-      unpack_block(f, w + b * record, lo, hi, to, ld, 4);
+    if (f->table)
+      unpack_block(f, w + b * record, lo, hi, to, ld, 4, true);
+    else if (f->bits == 4)
+      unpack_block(f, w + b * record, lo, hi, to, ld, 4, false);
     else if (f->bits == 8)
-      unpack_block(f, w + b * record, lo, hi, to, ld, 8);
+      unpack_block(f, w + b * record, lo, hi, to, ld, 8, false);
     else
-      unpack_block(f, w + b * record, lo, hi, to, ld, 2);
+      unpack_block(f, w + b * record, lo, hi, to, ld, 2, false);
   }
 }
 

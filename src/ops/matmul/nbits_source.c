@@ -44,12 +44,16 @@ static uint32_t spread(uint32_t s) {
   return (s | s << 4) & 0x0f0f0f0f;
 }
 
+static uint32_t swap(uint32_t s) { return (s & 0x0f0f0f0f) << 4 | (s >> 4 & 0x0f0f0f0f); }
+
 /* The common case: 4 bits, a word of the record from two pairs of bytes. */
-static void pack_nibbles(const uint8_t *blob, size_t block, size_t lanes, uint8_t *to) {
+static void pack_nibbles(const uint8_t *blob, size_t block, bool high_first, size_t lanes, uint8_t *to) {
   size_t vectors = block / 8;
   for (size_t v = 0; v < vectors; v++, to += lanes * 4) {
     const uint8_t *low = blob + 2 * v, *high = low + 2 * vectors;
-    uint32_t x = spread(low[0] | (uint32_t)low[1] << 8) | spread(high[0] | (uint32_t)high[1] << 8) << 4;
+    uint32_t x = low[0] | (uint32_t)low[1] << 8, y = high[0] | (uint32_t)high[1] << 8;
+    if (high_first) x = swap(x), y = swap(y);
+    x = spread(x) | spread(y) << 4;
     memcpy(to, &x, 4);
   }
 }
@@ -61,7 +65,7 @@ static void pack_block(const ox_nbits_source *w, const ox_nbits_format *f, const
   const uint8_t *codes = w->b + row * w->blocks * w->blob, *blob = codes + block * w->blob;
   float scale = ox_nbits_scale(w, row, block), zero = ox_nbits_zero_point(w, row, block);
   if (w->bits == 4 && !order) {
-    pack_nibbles(blob, w->block, lanes, record + lane * 4);
+    pack_nibbles(blob, w->block, w->high_first, lanes, record + lane * 4);
     uint8_t *at = record + vectors * lanes * 4;
     memcpy(at + lane * 4, &scale, 4), at += lanes * 4;
     if (f->zero == OX_NBITS_BYTES) at[lane] = (uint8_t)zero;

@@ -15,6 +15,7 @@ typedef struct ox_nbits_source {
   size_t n, block, blocks, bits, blob; /* blob: bytes */
   size_t share;                        /* so many blocks side by side have a scale and a zero point in common */
   size_t first_scale;                  /* of row 0, in elements */
+  bool high_first;                     /* of four bits: the first code of a byte is the high half */
   size_t first_zero, zero_row;         /* packed zero points, in bits: of row 0, and from a row's to the next row's */
 } ox_nbits_source;
 

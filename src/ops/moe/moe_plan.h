@@ -3,7 +3,7 @@
 #ifndef OX_OPS_MOE_PLAN_H
 #define OX_OPS_MOE_PLAN_H
 
-#include "ops/moe/moe_layer.h"
+#include "ops/matmul/dense.h"
 
 typedef struct ox_moe_attrs {
   int64_t k, swiglu_fusion, normalize_routing_weights, use_sparse_mixer, expert_weight_bits, block_size;
@@ -14,12 +14,12 @@ typedef struct ox_moe_attrs {
 } ox_moe_attrs;
 
 enum { OX_MOE_X, OX_MOE_ROUTER, OX_MOE_MIXING = 14 }; /* inputs; QMoE: the weights of results, instead of softmax */
-enum { OX_MOE_FC1, OX_MOE_FC2, OX_MOE_FC3 };          /* layers: gate, down, up */
+enum { OX_MOE_FC1, OX_MOE_FC2, OX_MOE_FC3, OX_MOE_LAYERS }; /* layers: gate, down, up */
 
 typedef enum ox_moe_act { OX_MOE_RELU, OX_MOE_GELU, OX_MOE_SILU, OX_MOE_SWIGLU, OX_MOE_IDENTITY } ox_moe_act;
 
 typedef struct ox_moe_plan {
-  ox_moe_layer fc[OX_MOE_LAYERS];
+  ox_dense fc[OX_MOE_LAYERS];
   bool has_fc3;
   ox_moe_act act;
   int64_t tokens, experts, top, hidden, inter;
@@ -32,7 +32,8 @@ typedef struct ox_moe_plan {
 /* The bits of layer |i| of QMoE. */
 int64_t ox_moe_bits(const ox_moe_attrs *a, int i);
 /* Checks inputs and attributes, and sets sizes. */
-OX_NODISCARD ox_status *ox_moe_read(const ox_kernel_ctx *c, ox_moe_plan *p, const ox_moe_slots *slots, bool quantized);
+OX_NODISCARD ox_status *ox_moe_read(const ox_kernel_ctx *c, ox_moe_plan *p, const ox_dense_slots *slots,
+                                    bool quantized);
 
 static inline void *ox_moe_shared(const ox_kernel_ctx *c, size_t at) { return (char *)c->shared + at; }
 

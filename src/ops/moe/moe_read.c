@@ -17,38 +17,38 @@ int64_t ox_moe_bits(const ox_moe_attrs *a, int i) {
   return bits[i] ? bits[i] : a->expert_weight_bits;
 }
 
-static ox_status *bad_layer(const ox_kernel_ctx *c, uint32_t i, const ox_moe_layer *l) {
+static ox_status *bad_layer(const ox_kernel_ctx *c, uint32_t i, const ox_dense *l) {
   char text[OX_SHAPE_TEXT];
   return ox_fail(OX_SHAPE_MISMATCH, "input %u %s does not fit a layer of %lld x %lld", (unsigned)i,
                  ox_shape_text(&c->in[i]->shape, text), (long long)l->n, (long long)l->k);
 }
 
-static ox_status *check_codes(const ox_kernel_ctx *c, const ox_moe_layer *l) {
+static ox_status *check_codes(const ox_kernel_ctx *c, const ox_dense *l) {
   if ((l->bits != 2 && l->bits != 4 && l->bits != 8) || l->k * l->bits % 8 || l->k % l->block)
     return ox_fail(OX_INVALID_MODEL, "%lld-bit weights of %lld columns in blocks of %lld", (long long)l->bits,
                    (long long)l->k, (long long)l->block);
-  if (!ox_ctx_has(c, l->in.scale) || ox_shape_count(&c->in[l->in.scale]->shape) != l->experts * l->n * l->blocks)
+  if (!ox_ctx_has(c, l->in.scale) || ox_shape_count(&c->in[l->in.scale]->shape) != l->count * l->n * l->blocks)
     return ox_fail(OX_SHAPE_MISMATCH, "QMoE: scales are missing or do not fit");
   int64_t zeros = l->blocked ? l->n * OX_CEIL_DIV(l->blocks * l->bits, 8) : OX_CEIL_DIV(l->n * l->bits, 8);
   if (ox_ctx_has(c, l->in.zero) &&
-      (ox_shape_count(&c->in[l->in.zero]->shape) != l->experts * zeros || c->in[l->in.zero]->dtype != OX_U8))
+      (ox_shape_count(&c->in[l->in.zero]->shape) != l->count * zeros || c->in[l->in.zero]->dtype != OX_U8))
     return bad_layer(c, l->in.zero, l);
   return NULL;
 }
 
-static ox_status *check_layer(const ox_kernel_ctx *c, const ox_moe_layer *l) {
+static ox_status *check_layer(const ox_kernel_ctx *c, const ox_dense *l) {
   const ox_tensor *w = c->in[l->in.w];
   int64_t width = l->bits ? l->k * l->bits / 8 : l->k;
-  const ox_shape want = ox_shape_of(3, (int64_t[]){l->experts, l->n, width});
+  const ox_shape want = ox_shape_of(3, (int64_t[]){l->count, l->n, width});
   if (!ox_shape_equal(&w->shape, &want) || (l->bits ? w->dtype != OX_U8 : w->dtype != c->in[OX_MOE_X]->dtype))
     return bad_layer(c, l->in.w, l);
-  if (ox_ctx_has(c, l->in.bias) && (ox_shape_count(&c->in[l->in.bias]->shape) != l->experts * l->n ||
+  if (ox_ctx_has(c, l->in.bias) && (ox_shape_count(&c->in[l->in.bias]->shape) != l->count * l->n ||
                                     c->in[l->in.bias]->dtype != c->in[OX_MOE_X]->dtype))
     return bad_layer(c, l->in.bias, l);
   return l->bits ? check_codes(c, l) : NULL;
 }
 
-static ox_status *read_sizes(const ox_kernel_ctx *c, ox_moe_plan *p, const ox_moe_slots *slots) {
+static ox_status *read_sizes(const ox_kernel_ctx *c, ox_moe_plan *p, const ox_dense_slots *slots) {
   const ox_moe_attrs *a = c->attrs;
   const ox_shape *x = &c->in[OX_MOE_X]->shape, *r = &c->in[OX_MOE_ROUTER]->shape;
   for (int i = OX_MOE_FC1; i <= OX_MOE_FC2; i++)
@@ -67,7 +67,7 @@ static ox_status *read_sizes(const ox_kernel_ctx *c, ox_moe_plan *p, const ox_mo
   return NULL;
 }
 
-ox_status *ox_moe_read(const ox_kernel_ctx *c, ox_moe_plan *p, const ox_moe_slots *slots, bool quantized) {
+ox_status *ox_moe_read(const ox_kernel_ctx *c, ox_moe_plan *p, const ox_dense_slots *slots, bool quantized) {
   const ox_moe_attrs *a = c->attrs;
   if (a->use_sparse_mixer || strcmp(a->quant_type, "int"))
     return ox_fail(OX_NOT_IMPLEMENTED, "a sparse mixer, or quant_type \"%.20s\"", a->quant_type);
@@ -87,8 +87,8 @@ ox_status *ox_moe_read(const ox_kernel_ctx *c, ox_moe_plan *p, const ox_moe_slot
   p->rows = p->tokens * p->top, p->busy = OX_MIN(p->rows, p->experts);
   const int64_t size[OX_MOE_LAYERS][2] = {{n1, p->hidden}, {p->hidden, p->inter}, {p->inter, p->hidden}};
   for (int i = 0; i < (p->has_fc3 ? 3 : 2); i++) {
-    ox_moe_layer *l = &p->fc[i];
-    *l = (ox_moe_layer){.in = slots[i], .experts = p->experts, .n = size[i][0], .k = size[i][1]};
+    ox_dense *l = &p->fc[i];
+    *l = (ox_dense){.in = slots[i], .count = p->experts, .n = size[i][0], .k = size[i][1]};
     l->blocked = quantized && a->block_size > 0, l->bits = quantized ? ox_moe_bits(a, i) : 0;
     l->block = l->blocked ? a->block_size : OX_MAX(l->k, 1), l->blocks = OX_CEIL_DIV(l->k, l->block);
     OX_TRY(check_layer(c, l));

@@ -5,6 +5,7 @@
 
 #include "kern/quant/convert.h"
 #include "ops/moe/moe_plan.h"
+#include "ops/moe/moe_sort.h"
 
 /* Two rows of floats and one of flags, for each expert. */
 size_t ox_moe_route_scratch(const ox_moe_plan *p) { return (size_t)p->experts * (2 * sizeof(float) + 1); }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/moe/moe_layer.c - see moe_layer.h. Constant weights are packed when a run first needs them. Those of few bits are
- * unpacked in registers for an expert's first few tokens, and to L2, a block of k at a time, for more. */
-#include "ops/moe/moe_layer.h"
-
-#include <assert.h>
-#include <string.h>
+ * ops/matmul/dense.c - see dense.h. Constant weights are packed when a run first needs them. Those of few bits are
+ * unpacked in registers for few rows, and to L2, a block of k at a time, for more. */
+#include "ops/matmul/dense.h"
 
 #include "base/cksize.h"
 #include "base/cpu_kind.h"
@@ -25,41 +22,41 @@ static int64_t packed_block(int64_t block, int64_t bits) {
 /* ---- load ---- */
 static const ox_tensor *constant(const ox_load_ctx *c, uint32_t i) { return i < c->n_in ? c->in_const[i] : NULL; }
 
-ox_status *ox_moe_load_floats(ox_load_ctx *c, ox_moe_state *s, int i, const ox_moe_slots *in, bool turned) {
-  OX_TRY(ox_product_const(c, constant(c, in->w), !turned, &s->floats[i]));
-  if (!s->floats[i]) return NULL;
-  s->floats[i]->first_form = (uint64_t)i * FORMS;
+ox_status *ox_dense_load_floats(ox_load_ctx *c, const ox_dense_slots *in, int i, bool turned, ox_dense_state *out) {
+  OX_TRY(ox_product_const(c, constant(c, in->w), !turned, &out->floats));
+  if (!out->floats) return NULL;
+  out->floats->first_form = (uint64_t)i * FORMS;
   c->consumed |= (uint64_t)1 << in->w;
   return NULL;
 }
 
-void ox_moe_load_codes(ox_load_ctx *c, ox_moe_state *s, int i, const ox_moe_slots *in, int64_t bits, int64_t block) {
+void ox_dense_load_codes(ox_load_ctx *c, const ox_dense_slots *in, int64_t bits, int64_t block, ox_dense_state *out) {
   const ox_tensor *w = constant(c, in->w), *zeros = constant(c, in->zero);
   bool has_zeros = in->zero < c->n_in && c->in_type[in->zero];
-  if (!w || !constant(c, in->scale) || (has_zeros && !zeros) || w->shape.rank != 3) return;
-  if (!block) block = w->shape.dim[2] * 8 / bits;
-  if (!(s->codes[i] = packed_block(block, bits) > 0)) return;
+  if (!w || !constant(c, in->scale) || (has_zeros && !zeros) || (!block && w->shape.rank == 0)) return;
+  if (!block) block = w->shape.dim[w->shape.rank - 1] * 8 / bits;
+  if (!(out->codes = packed_block(block, bits) > 0)) return;
   c->consumed |= (uint64_t)1 << in->w | (uint64_t)1 << in->scale | (has_zeros ? (uint64_t)1 << in->zero : 0);
 }
 
 /* ---- prepare ---- */
 
-/* The weights of few bits of expert |e|, in blocks of |block|. */
-static ox_nbits_source source_of(const ox_moe_layer *l, const ox_tensor *const *in, uint32_t n_in, int64_t e,
+/* The weights of few bits of matrix |i|, in blocks of |block|. */
+static ox_nbits_source source_of(const ox_dense *l, const ox_tensor *const *in, uint32_t n_in, int64_t i,
                                  int64_t block) {
   const ox_tensor *zeros = l->in.zero < n_in ? in[l->in.zero] : NULL;
-  size_t n = (size_t)l->n, k = (size_t)l->k, bits = (size_t)l->bits, expert = (size_t)e;
+  size_t n = (size_t)l->n, k = (size_t)l->k, bits = (size_t)l->bits, matrix = (size_t)i;
   ox_nbits_source w = {.scales = in[l->in.scale], .zeros = zeros, .n = n, .block = (size_t)block, .bits = bits};
-  w.b = (const uint8_t *)in[l->in.w]->data + expert * n * k * bits / 8;
+  w.b = (const uint8_t *)in[l->in.w]->data + matrix * n * k * bits / 8;
   w.blocks = k / w.block, w.blob = w.block * bits / 8, w.share = (size_t)(l->block / block);
-  w.first_scale = expert * n * (size_t)l->blocks;
+  w.first_scale = matrix * n * (size_t)l->blocks, w.high_first = l->table != NULL;
   w.zero_row = l->blocked ? OX_ROUND_UP((size_t)l->blocks * bits, (size_t)8) : bits;
-  w.first_zero = expert * OX_ROUND_UP(n * w.zero_row, (size_t)8);
+  w.first_zero = matrix * OX_ROUND_UP(n * w.zero_row, (size_t)8);
   return w;
 }
 
 typedef struct packing {
-  const ox_moe_layer *l;
+  const ox_dense *l;
   uint32_t n_in;
 } packing;
 
@@ -67,7 +64,7 @@ typedef struct packing {
 static void pack_panels(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
                         void *scratch) {
   const packing *k = p->arg;
-  const ox_moe_layer *l = k->l;
+  const ox_dense *l = k->l;
   size_t lanes = l->few->lanes, panels = OX_CEIL_DIV((size_t)l->n, lanes);
   (void)scratch;
   for (size_t i = (size_t)begin; i < (size_t)end; i++) {
@@ -76,7 +73,7 @@ static void pack_panels(const ox_pack *p, const ox_tensor *const *in, void *to, 
   }
 }
 
-static ox_status *plan_codes(ox_kernel_ctx *c, ox_moe_layer *l, int i) {
+static ox_status *plan_codes(ox_kernel_ctx *c, ox_dense *l, int i) {
   const ox_tensor *zeros = ox_ctx_has(c, l->in.zero) ? c->in[l->in.zero] : NULL;
   const int64_t block = packed_block(l->block, l->bits);
   packing *k = ox_ctx_alloc(c, sizeof *k);
@@ -84,42 +81,43 @@ static ox_status *plan_codes(ox_kernel_ctx *c, ox_moe_layer *l, int i) {
   *k = (packing){l, c->n_in};
   l->few = ox_nbits_select(c->isa);
   l->f = ox_nbits_format_of((size_t)l->bits, (size_t)block, (size_t)(l->k / block), zeros);
+  l->f.table = l->table;
   l->panel_bytes = ox_nbits_panel_bytes(&l->f, l->few->lanes);
   size_t panels = OX_CEIL_DIV((size_t)l->n, l->few->lanes);
-  l->expert_bytes = panels * l->panel_bytes;
+  l->matrix_bytes = panels * l->panel_bytes;
   ox_pack p = {.struct_size = sizeof p,
                .form = (uint64_t)i * FORMS,
                .inputs = (uint64_t)1 << l->in.w | (uint64_t)1 << l->in.scale,
-               .n_units = l->experts * (int64_t)panels,
+               .n_units = l->count * (int64_t)panels,
                .fn = pack_panels,
                .arg = k};
   if (zeros) p.inputs |= (uint64_t)1 << l->in.zero;
-  if (!ox_mul_ok(l->expert_bytes, (size_t)l->experts, &p.bytes) || !ox_add_ok(p.bytes, OX_PAD_BYTES, &p.bytes))
+  if (!ox_mul_ok(l->matrix_bytes, (size_t)l->count, &p.bytes) || !ox_add_ok(p.bytes, OX_PAD_BYTES, &p.bytes))
     return ox_oom();
   return ox_ctx_pack_for_runs(c, &p, &l->panels);
 }
 
-/* The product of |m| of an expert's tokens by a group of |n| outputs. Its tile's memory is largest for the fewest and
- * the most tokens, and for the widest group. */
-static ox_gemm_plan plan_of(const ox_moe_layer *l, int64_t m, int64_t n) {
+/* The product of |m| rows by a group of |n| outputs. Its tiles' memory is largest for the fewest and the most rows, and
+ * for the widest group. */
+static ox_gemm_plan plan_of(const ox_dense *l, int64_t m, int64_t n) {
   ox_gemm_plan g;
   ox_gemm_plan_init(&g, l->v, (size_t)m, (size_t)n, (size_t)l->k, OX_F32, OX_F32,
                     l->bits ? OX_GEMM_SOURCE : OX_GEMM_LATE);
   return g;
 }
 
-ox_status *ox_moe_layer_plan(ox_kernel_ctx *c, ox_moe_layer *l, int i, int64_t tokens, size_t *out_scratch) {
-  const ox_moe_state *s = c->state;
+ox_status *ox_dense_plan(ox_kernel_ctx *c, ox_dense *l, const ox_dense_state *s, int i, int64_t most,
+                         size_t *out_scratch) {
   l->v = ox_gemm_select(l->bits ? OX_F32 : c->in[l->in.w]->dtype, c->isa);
-  if (s->codes[i]) OX_TRY(plan_codes(c, l, i));
-  if (s->floats[i]) {
+  if (s->codes) OX_TRY(plan_codes(c, l, i));
+  if (s->floats) {
     ox_product_b *b = ox_ctx_alloc(c, sizeof *b);
     if (!b) return ox_oom();
-    *b = *s->floats[i];
+    *b = *s->floats;
     OX_TRY(ox_product_pack(c, b, l->in.w));
-    l->panels = b->panels, l->expert_bytes = b->matrix_bytes;
+    l->panels = b->panels, l->matrix_bytes = b->matrix_bytes;
   }
-  *out_scratch = OX_MAX(plan_of(l, 1, OX_MOE_GROUP).scratch, plan_of(l, OX_MAX(tokens, 1), OX_MOE_GROUP).scratch);
+  *out_scratch = OX_MAX(plan_of(l, 1, OX_DENSE_GROUP).scratch, plan_of(l, OX_MAX(most, 1), OX_DENSE_GROUP).scratch);
   return NULL;
 }
 
@@ -148,49 +146,49 @@ static void write_codes(const void *ctx, size_t k0, size_t kn, size_t col, size_
   }
 }
 
-static const void *panels_of(const ox_moe_layer *l, const ox_moe_job *job, size_t panel, size_t panel_bytes) {
-  return (const char *)*l->panels + (size_t)job->expert * l->expert_bytes + panel * panel_bytes;
+static const void *panels_of(const ox_dense *l, const ox_dense_job *job, size_t panel, size_t panel_bytes) {
+  return (const char *)*l->panels + (size_t)job->matrix * l->matrix_bytes + panel * panel_bytes;
 }
 
-/* Outputs [col, col + n) for few tokens. */
-static void run_few(const ox_kernel_ctx *c, const ox_moe_layer *l, const ox_moe_job *job, size_t col, size_t n) {
+/* Outputs [col, col + n) for few rows. */
+static void run_few(const ox_kernel_ctx *c, const ox_dense *l, const ox_dense_job *job, size_t col, size_t n) {
   const ox_tensor *bias = ox_ctx_has(c, l->in.bias) ? c->in[l->in.bias] : NULL;
   const size_t lanes = l->few->lanes, m = (size_t)job->m;
   float biases[16];
-  ox_nbits_tile t = {.f = l->f, .a_rs = (size_t)l->k, .c_rs = (size_t)l->n};
+  ox_nbits_tile t = {.f = l->f, .a_rs = (size_t)l->k, .c_rs = job->ldy};
   t.streams = (ox_cpu_kind() & OX_SLOW_L3) != 0;
   for (size_t at = col; at < col + n; at += lanes) {
     t.w = panels_of(l, job, at / lanes, l->panel_bytes), t.n = OX_MIN(lanes, col + n - at);
     if (bias) {
-      size_t first = (size_t)(job->expert * l->n) + at;
+      size_t first = (size_t)(job->matrix * l->n) + at;
       ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, first, t.n, biases), t.bias = biases;
     }
     for (size_t row = 0; row < m; row += t.m) { /* strips of equal height */
       t.m = OX_CEIL_DIV(m - row, OX_CEIL_DIV(m - row, l->few->rows));
-      t.a = job->x + row * (size_t)l->k, t.c = job->y + row * (size_t)l->n + at;
+      t.a = job->x + row * (size_t)l->k, t.c = job->y + row * job->ldy + at - col;
       l->few->run(&t);
     }
   }
 }
 
-static void run_tiles(const ox_kernel_ctx *c, const ox_moe_layer *l, const ox_moe_job *job, size_t col, size_t n,
+static void run_tiles(const ox_kernel_ctx *c, const ox_dense *l, const ox_dense_job *job, size_t col, size_t n,
                       ox_gemm_io *io, void *scratch) {
   const ox_tensor *bias = ox_ctx_has(c, l->in.bias) ? c->in[l->in.bias] : NULL;
   const ox_gemm_plan g = plan_of(l, job->m, (int64_t)n);
   ox_gemm_epi epi = {.alpha = 1, .beta = 1};
   if (bias) {
-    size_t first = (size_t)(job->expert * l->n) + col;
+    size_t first = (size_t)(job->matrix * l->n) + col;
     epi.term[0] = (ox_gemm_term){(const char *)bias->data + first * ox_dtype_bits(bias->dtype) / 8, bias->dtype, 0, 1};
   }
   io->a = job->x, io->a_rs = (ptrdiff_t)l->k, io->a_ks = 1;
-  io->c = job->y + col, io->c_rs = (size_t)l->n, io->epi = &epi, io->stop = ox_ctx_stop(c);
+  io->c = job->y, io->c_rs = job->ldy, io->epi = &epi, io->stop = ox_ctx_stop(c);
   for (size_t i = 0; i < ox_gemm_tiles(&g); i++) ox_gemm_run(&g, io, i, scratch);
 }
 
-static void run_codes(const ox_kernel_ctx *c, const ox_moe_layer *l, const ox_moe_job *job, size_t col, size_t n,
+static void run_codes(const ox_kernel_ctx *c, const ox_dense *l, const ox_dense_job *job, size_t col, size_t n,
                       void *scratch) {
   if (!l->panels) {
-    const group_of_codes g = {source_of(l, c->in, c->n_in, job->expert, l->block), col, n, (size_t)l->k};
+    const group_of_codes g = {source_of(l, c->in, c->n_in, job->matrix, l->block), col, n, (size_t)l->k};
     run_tiles(c, l, job, col, n, &(ox_gemm_io){.b = &g, .source = write_codes}, scratch);
   } else if ((size_t)job->m < l->few->many) {
     run_few(c, l, job, col, n);
@@ -201,9 +199,8 @@ static void run_codes(const ox_kernel_ctx *c, const ox_moe_layer *l, const ox_mo
   }
 }
 
-void ox_moe_layer_run(const ox_kernel_ctx *c, const ox_moe_layer *l, const ox_moe_job *job, int64_t group,
-                      void *scratch) {
-  const size_t col = (size_t)group * OX_MOE_GROUP, n = OX_MIN((size_t)l->n - col, (size_t)OX_MOE_GROUP);
+void ox_dense_run(const ox_kernel_ctx *c, const ox_dense *l, const ox_dense_job *job, int64_t group, void *scratch) {
+  const size_t col = (size_t)group * OX_DENSE_GROUP, n = OX_MIN((size_t)l->n - col, (size_t)OX_DENSE_GROUP);
   const ox_tensor *w = c->in[l->in.w];
   if (l->bits) {
     run_codes(c, l, job, col, n, scratch);
@@ -212,7 +209,7 @@ void ox_moe_layer_run(const ox_kernel_ctx *c, const ox_moe_layer *l, const ox_mo
     run_tiles(c, l, job, col, n, &(ox_gemm_io){.b = b}, scratch);
   } else {
     const int64_t ks = l->turned ? l->n : 1, ns = l->turned ? 1 : l->k;
-    size_t first = (size_t)(job->expert * l->n * l->k) + col * (size_t)ns;
+    size_t first = (size_t)(job->matrix * l->n * l->k) + col * (size_t)ns;
     const ox_gemm_src src = {(const char *)w->data + first * ox_dtype_bits(w->dtype) / 8, w->dtype, ks, ns};
     run_tiles(c, l, job, col, n, &(ox_gemm_io){.whole = &src}, scratch);
   }
