@@ -131,26 +131,32 @@ static void test_pairs(void **state) {
       for (int how = 0; how < 4; how++) check_pairs(scales[s], zeros[z], how & 1, how & 2);
 }
 
-/* Ties go to even, NaN to the low end, beyond the range to its ends. */
+/* Ties go to even, NaN to the low end, beyond the range to its ends: in whole vectors and behind them. */
 static void test_sums_at_the_edges(void **state) {
   (void)state;
-  static const uint8_t a[] = {0, 1, 2, 3, 255, 255, 0}, b[] = {1, 2, 3, 4, 255, 254, 0},
-                       even[] = {0, 2, 2, 4, 255, 254, 0};
+  enum { SET = 7, ALL = 19 * SET };
+  static const uint8_t x[SET] = {0, 1, 2, 3, 255, 255, 0}, z[SET] = {1, 2, 3, 4, 255, 254, 0},
+                       even[SET] = {0, 2, 2, 4, 255, 254, 0}, ends[SET] = {255, 255, 255, 255, 255, 255, 1},
+                       halves[SET] = {0, 1, 3, 6, 255, 255, 0}, quarters[SET] = {0, 0, 2, 3, 255, 255, 0};
+  uint8_t a[ALL], b[ALL], y[ALL];
+  for (int i = 0; i < ALL; i++) a[i] = x[i % SET], b[i] = z[i % SET];
   for (size_t l = 0; level_next(&l); l++) {
-    uint8_t y[OX_COUNT(a)];
     const ox_quantize_table *t = ox_quantize_select(test_levels[l].have);
-    t->add_u8(a, b, y, OX_COUNT(a), &(ox_byte_sum){0.5f, 0.5f, 0});
-    assert_memory_equal(y, even, sizeof y);
-    t->add_u8(a, b, y, OX_COUNT(a), &(ox_byte_sum){1e30f, 1e30f, 1});
-    assert_int_equal(y[0], 255), assert_int_equal(y[6], 1);
-    t->add_i8((const int8_t *)a, (const int8_t *)b, (int8_t *)y, OX_COUNT(a), &(ox_byte_sum){1, 1, NAN});
-    for (size_t i = 0; i < OX_COUNT(a); i++) assert_int_equal((int8_t)y[i], -128);
-    t->mul_u8(a, b, y, OX_COUNT(a), &(ox_byte_product){0.5f, 0, 0, 0}); /* 0, 1, 3, 6 */
-    assert_int_equal(y[1], 1), assert_int_equal(y[3], 6), assert_int_equal(y[4], 255);
-    t->mul_u8(a, b, y, OX_COUNT(a), &(ox_byte_product){0.25f, 0, 0, 0}); /* 0.5 and 1.5 */
-    assert_int_equal(y[1], 0), assert_int_equal(y[2], 2);
-    t->mul_i8((const int8_t *)a, (const int8_t *)b, (int8_t *)y, OX_COUNT(a), &(ox_byte_product){NAN, 0, 0, 0});
-    for (size_t i = 0; i < OX_COUNT(a); i++) assert_int_equal((int8_t)y[i], -128);
+#define EACH_IS(want) \
+  for (int i = 0; i < ALL; i++) assert_int_equal(y[i], want)
+    t->add_u8(a, b, y, ALL, &(ox_byte_sum){0.5f, 0.5f, 0});
+    EACH_IS(even[i % SET]);
+    t->add_u8(a, b, y, ALL, &(ox_byte_sum){1e30f, 1e30f, 1});
+    EACH_IS(ends[i % SET]);
+    t->add_i8((const int8_t *)a, (const int8_t *)b, (int8_t *)y, ALL, &(ox_byte_sum){1, 1, NAN});
+    EACH_IS(128); /* as int8, -128 */
+    t->mul_u8(a, b, y, ALL, &(ox_byte_product){0.5f, 0, 0, 0});
+    EACH_IS(halves[i % SET]);
+    t->mul_u8(a, b, y, ALL, &(ox_byte_product){0.25f, 0, 0, 0});
+    EACH_IS(quarters[i % SET]);
+    t->mul_i8((const int8_t *)a, (const int8_t *)b, (int8_t *)y, ALL, &(ox_byte_product){NAN, 0, 0, 0});
+    EACH_IS(128);
+#undef EACH_IS
   }
 }
 

@@ -79,18 +79,33 @@ OX_INLINE vf32 product_of(vi32 a, vi32 b, const product_lanes *l) {
   return vf32_add(vf32_mul(vf32_mul(u, v), l->ratio), l->zero);
 }
 
+/* Four vectors of integers within the range of bytes. */
+OX_INLINE void store_bytes_u8(uint8_t *y, const vi32 *v) {
+  vi32_store((int32_t *)(void *)y, vi8_pack22(v, vi16_splat(0)));
+}
+OX_INLINE void store_bytes_i8(int8_t *y, const vi32 *v) {
+  vi32_store((int32_t *)(void *)y, vi32_xor(vi8_pack22(v, vi16_splat(128)), vi8_splat(128)));
+}
+
 #define PAIRS(fn, tag, ctype, low, high, fact, lanes, of)                                     \
   static void fn##_##tag(const ctype *a, const ctype *b, ctype *y, size_t n, const fact *f) { \
+    enum { L = VF32_LANES };                                                                  \
     lanes l = lanes##_of(f);                                                                  \
     vf32 least = vf32_splat(low), most = vf32_splat(high);                                    \
     size_t i = 0;                                                                             \
-    for (; i + VF32_LANES <= n; i += VF32_LANES) {                                            \
-      vf32 v = of(vi32_load_##tag(a + i), vi32_load_##tag(b + i), &l);                        \
-      vi32_store_##tag(y + i, clamped(v, least, most, vi32_zero()));                          \
+    for (; i + VI8_LANES <= n; i += VI8_LANES) {                                              \
+      vi32 v[4];                                                                              \
+      OX_UNROLL for (int k = 0; k < 4; k++) {                                                 \
+        vf32 w = of(vi32_load_##tag(a + i + k * L), vi32_load_##tag(b + i + k * L), &l);      \
+        v[k] = clamped(w, least, most, vi32_zero());                                          \
+      }                                                                                       \
+      store_bytes_##tag(y + i, v);                                                            \
     }                                                                                         \
-    if (i == n) return;                                                                       \
-    vf32 v = of(vi32_load_##tag##_n(a + i, n - i), vi32_load_##tag##_n(b + i, n - i), &l);    \
-    vi32_store_##tag##_n(y + i, clamped(v, least, most, vi32_zero()), n - i);                 \
+    for (; i < n; i += L) {                                                                   \
+      size_t m = vf32_lanes_at(i, n);                                                         \
+      vf32 w = of(vi32_load_##tag##_n(a + i, m), vi32_load_##tag##_n(b + i, m), &l);          \
+      vi32_store_##tag##_n(y + i, clamped(w, least, most, vi32_zero()), m);                   \
+    }                                                                                         \
   }
 #define PAIRS_OF(fn, fact, lanes, of)                   \
   PAIRS(fn, u8, uint8_t, 0.0f, 255.0f, fact, lanes, of) \
