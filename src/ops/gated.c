@@ -78,15 +78,18 @@ static void block_f32(const ox_kernel_ctx *c, ox_unary fn, bool gate, int64_t at
   const ox_convert *cv = ox_convert_select(c->isa);
   const ox_binary_table *b = ox_binary_select(c->isa);
   ox_unary_f32_fn *f = ox_unary_f32_select(c->isa)->fn[fn];
-  float x[OX_CONVERT_BLOCK], other[OX_CONVERT_BLOCK];
+  float block[OX_CONVERT_BLOCK], other[OX_CONVERT_BLOCK];
   float p[OX_UNARY_PARAMS] = {gate ? ((const gated_attrs *)c->attrs)->alpha : 0, 0};
   uint32_t t = c->in[0]->dtype;
-  cv->load_f32[t](c->in[0]->data, (size_t)at, n, x);
-  if (ox_ctx_has(c, 1)) operand(c, !gate, at, n, other, NULL);
-  if (!gate && ox_ctx_has(c, 1)) b->fn[OX_BIN_ADD][OX_F32](x, other, x, n, 0);
-  f(x, x, n, p);
-  if (gate) b->fn[OX_BIN_MUL][OX_F32](x, other, x, n, 0);
-  cv->store_f32[t](x, c->out[0]->data, (size_t)at, n, NULL);
+  bool has = ox_ctx_has(c, 1);
+  const float *x = t == OX_F32 ? (const float *)c->in[0]->data + at : block;
+  float *y = t == OX_F32 ? (float *)c->out[0]->data + at : block;
+  if (x == block) cv->load_f32[t](c->in[0]->data, (size_t)at, n, block);
+  if (has) operand(c, !gate, at, n, other, NULL);
+  if (!gate && has) b->fn[OX_BIN_ADD][OX_F32](x, other, other, n, 0);
+  f(!gate && has ? other : x, y, n, p);
+  if (gate) b->fn[OX_BIN_MUL][OX_F32](y, other, y, n, 0);
+  if (y == block) cv->store_f32[t](block, c->out[0]->data, (size_t)at, n, NULL);
 }
 
 static void run_blocks(const ox_kernel_ctx *c, ox_range tiles, ox_unary fn, bool gate) {
