@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/conv_integer_test.c - ConvInteger beside plain sums: few channels and many, groups, padding wider than the image,
- * dilations, strides, one to three axes, signs and zero points. */
+ * dilations, strides, one to three axes, signs and zero points, on every instruction set. */
 #include <stdlib.h>
 
 #include "base/macros.h"
 #include "support/check.h"
+#include "support/levels.h"
 #include "support/one_node.h"
 
 typedef struct problem {
@@ -24,6 +25,9 @@ static const problem rows[] = {
     {2, 1, 3, 20, 2, {4, 4}, {3, 3}, {2, 2}, {1, 1}, {1, 1}},
     {2, 1, 1, 3, 2, {1, 2}, {5, 5}, {1, 1}, {1, 1}, {4, 4}}, /* taps amid padding alone */
     {1, 2, 1, 6, 3, {10}, {4}, {3}, {1}, {2}},
+    {2, 1, 3, 1, 1, {4, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}}, /* depthwise: less than a vector, then several */
+    {2, 2, 75, 1, 1, {4, 5}, {3, 3}, {1, 2}, {1, 1}, {1, 1}},
+    {2, 1, 136, 1, 1, {3, 4}, {2, 3}, {1, 1}, {1, 2}, {0, 2}},
     {3, 1, 1, 3, 2, {3, 4, 5}, {2, 3, 3}, {1, 1, 2}, {1, 1, 1}, {1, 1, 1}},
 };
 
@@ -31,7 +35,7 @@ static int value(const uint8_t *p, int64_t i, bool is_signed) { return is_signed
 
 static int64_t product(const int64_t *v, int n) { return n ? *v * product(v + 1, n - 1) : 1; }
 
-static void check(const problem *p, bool x_signed, bool w_signed, bool zeros) {
+static void check(const problem *p, bool x_signed, bool w_signed, bool zeros, ox_isa isa) {
   int64_t xd[5] = {p->n, p->groups * p->ic}, wd[5] = {p->groups * p->oc, p->ic}, out[3], pads[6];
   for (int a = 0; a < p->axes; a++) {
     xd[a + 2] = p->in[a], wd[a + 2] = p->kernel[a], pads[a] = pads[a + p->axes] = p->pad[a];
@@ -44,6 +48,7 @@ static void check(const problem *p, bool x_signed, bool w_signed, bool zeros) {
   for (int64_t i = 0; i < nw; i++) w[i] = (uint8_t)((uint64_t)(i + 7) * 2246822519u >> 13);
   one_node n;
   one_node_init(&n, "", "ConvInteger", 10, 1);
+  n.isa = isa;
   one_node_int(&n, "group", p->groups), one_node_ints(&n, "pads", (size_t)p->axes * 2, pads);
   one_node_ints(&n, "strides", (size_t)p->axes, p->stride),
       one_node_ints(&n, "dilations", (size_t)p->axes, p->dilation);
@@ -79,8 +84,9 @@ static void check(const problem *p, bool x_signed, bool w_signed, bool zeros) {
 
 static void test_sums(void **state) {
   (void)state;
-  for (size_t i = 0; i < OX_COUNT(rows); i++)
-    for (int how = 0; how < 8; how++) check(&rows[i], how & 1, how & 2, how & 4);
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t i = 0; i < OX_COUNT(rows); i++)
+      for (int how = 0; how < 8; how++) check(&rows[i], how & 1, how & 2, how & 4, test_levels[l].have);
 }
 
 int main(void) {
