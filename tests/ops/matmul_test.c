@@ -231,6 +231,8 @@ static void test_gemm_broadcasts_c(void **state) {
         bool unit = i & 1 || types[t] == OX_U64; /* negative sums wrap: exact only without scales */
         check_gemm(types[t], flags & 1, flags & 2, flags & 4, cs[i].rank, cs[i].dims, unit ? 1.0f : 0.5f,
                    unit ? 1.0f : 2.0f);
+        if (types[t] == OX_F64) /* whose C is added in vectors without scales */
+          check_gemm(types[t], flags & 1, flags & 2, flags & 4, cs[i].rank, cs[i].dims, 1.0f, unit ? 2.0f : 1.0f);
       }
 }
 

@@ -8,15 +8,25 @@
 
 enum { TILE(_nr) = PLAIN_NV * TILE_LANES };
 
+/* The vector of |c| from its column |at| of |cols| on; whole ones without a mask, whose stores are slow. */
+OX_INLINE TILE_V TILE(_get)(const TILE_T *c, size_t at, size_t cols) {
+  if (at + TILE_LANES <= cols) return TILE_OP(load)(c + at);
+  return at < cols ? TILE_OP(load_n)(c + at, cols - at) : TILE_OP(zero)();
+}
+OX_INLINE void TILE(_put)(TILE_T *c, size_t at, size_t cols, TILE_V v) {
+  if (at + TILE_LANES <= cols)
+    TILE_OP(store)(c + at, v);
+  else if (at < cols)
+    TILE_OP(store_n)(c + at, v, cols - at);
+}
+
 /* |mr| rows of C from |a|'s first element of this block of k on, by |kc| rows of a panel, |ldb| apart; added to C
  * unless it is the |first| block. */
 OX_INLINE void TILE(_tile)(const ox_gemm_plain *g, const TILE_U *a, const TILE_T *b, size_t ldb, size_t kc, TILE_T *c,
                            size_t cols, int first, int mr) {
   TILE_V acc[PLAIN_MR][PLAIN_NV];
-  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int v = 0; v < PLAIN_NV; v++) {
-    size_t at = (size_t)v * TILE_LANES, n = cols > at ? OX_MIN(cols - at, (size_t)TILE_LANES) : 0;
-    acc[i][v] = first ? TILE_OP(zero)() : TILE_OP(load_n)(c + (size_t)i * g->c_rs + (n ? at : 0), n);
-  }
+  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int v = 0; v < PLAIN_NV; v++) acc[i][v] =
+      first ? TILE_OP(zero)() : TILE(_get)(c + (size_t)i * g->c_rs, (size_t)v * TILE_LANES, cols);
   for (size_t k = 0; k < kc; k++, a += g->a_ks, b += ldb) {
     TILE_V bv[PLAIN_NV];
     OX_UNROLL for (int v = 0; v < PLAIN_NV; v++) bv[v] = TILE_OP(load)(b + v * TILE_LANES);
@@ -25,10 +35,8 @@ OX_INLINE void TILE(_tile)(const ox_gemm_plain *g, const TILE_U *a, const TILE_T
       OX_UNROLL for (int v = 0; v < PLAIN_NV; v++) acc[i][v] = TILE_ADD(x, bv[v], acc[i][v]);
     }
   }
-  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int v = 0; v < PLAIN_NV; v++) {
-    size_t at = (size_t)v * TILE_LANES;
-    if (cols > at) TILE_OP(store_n)(c + (size_t)i * g->c_rs + at, acc[i][v], OX_MIN(cols - at, (size_t)TILE_LANES));
-  }
+  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int v = 0; v < PLAIN_NV; v++)
+      TILE(_put)(c + (size_t)i * g->c_rs, (size_t)v * TILE_LANES, cols, acc[i][v]);
 }
 
 /* Rows [k0, k0 + kc) of B's columns [j, j + cols), dense, zeros behind. */

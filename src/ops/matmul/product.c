@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cksize.h"
+#include "kern/binary/binary.h"
 
 enum {
   BATCH_TILE_MACS = 1 << 18,
@@ -218,18 +219,22 @@ static void add_int(uint32_t type, void *p, int64_t i, const void *x, int64_t j)
 static void epilogue_f64(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, size_t row, size_t end,
                          double *out) {
   const ox_gemm_epi *e = &p->epi;
-  const double *term[2] = {NULL, NULL};
+  ox_binary_fn *add = ox_binary_select(c->isa)->fn[OX_BIN_ADD][OX_F64];
   double alpha = (double)e->alpha, beta = (double)e->beta;
-  for (int t = 0; t < 2; t++)
-    if (p->in_term[t])
-      term[t] = (const double *)c->in[p->in_term[t]]->data + ox_product_offset(p, batch, p->term_batch[t]);
-  for (size_t i = row; i < end; i++)
-    for (size_t j = 0; j < p->n; j++) {
-      double v = alpha * out[i * p->n + j];
-      for (int t = 0; t < 2; t++)
-        if (term[t]) v += beta * term[t][(ptrdiff_t)i * e->term[t].rs + (ptrdiff_t)j * e->term[t].cs];
-      out[i * p->n + j] = v;
+  for (size_t i = row; i < end; i++) {
+    double *y = out + i * p->n;
+    for (size_t j = 0; alpha != 1 && j < p->n; j++) y[j] *= alpha;
+    for (int t = 0; t < 2; t++) {
+      if (!p->in_term[t]) continue;
+      ptrdiff_t step = e->term[t].cs;
+      const double *x = (const double *)c->in[p->in_term[t]]->data + ox_product_offset(p, batch, p->term_batch[t]) +
+                        (ptrdiff_t)i * e->term[t].rs;
+      if (beta == 1 && (step == 0 || step == 1))
+        add(y, x, y, p->n, step ? 0 : OX_BIN_B_SCALAR);
+      else
+        for (size_t j = 0; j < p->n; j++) y[j] += beta * x[(ptrdiff_t)j * step];
     }
+  }
 }
 
 static void plain_epilogue(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, size_t row, size_t end,
