@@ -31,16 +31,27 @@ typedef struct vi8_table {
   const uint8_t *rows;
 } vi8_table;
 OX_INLINE vi8_table vi8_table_of(const uint8_t *t) { return (vi8_table){t}; }
-/* Looks up 16 entries at a time: bytes that belong to other rows get their top bit set, for which the shuffle gives 0.
- */
+/* Looks the low halves up in all 16 rows, of which the bits of the high halves choose one, pair by pair: a shuffle
+ * heeds only the low halves, a blend only the top bit of a byte. */
+typedef struct bytes_index_ {
+  __m256i low, bit4, bit5, bit6, bit7;
+} bytes_index_;
+OX_INLINE __m256i bytes_row_(const vi8_table *t, const bytes_index_ *x, int i) {
+  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(t->rows + 16 * i))), x->low);
+}
+OX_INLINE __m256i bytes_rows2_(const vi8_table *t, const bytes_index_ *x, int i) {
+  return _mm256_blendv_epi8(bytes_row_(t, x, i), bytes_row_(t, x, i + 1), x->bit4);
+}
+OX_INLINE __m256i bytes_rows4_(const vi8_table *t, const bytes_index_ *x, int i) {
+  return _mm256_blendv_epi8(bytes_rows2_(t, x, i), bytes_rows2_(t, x, i + 2), x->bit5);
+}
+OX_INLINE __m256i bytes_rows8_(const vi8_table *t, const bytes_index_ *x, int i) {
+  return _mm256_blendv_epi8(bytes_rows4_(t, x, i), bytes_rows4_(t, x, i + 4), x->bit6);
+}
 OX_INLINE vi32 vi8_lookup(const vi8_table *t, vi32 x) {
-  __m256i sum = _mm256_setzero_si256();
-  for (int i = 0; i < 16; i++) {
-    __m256i row = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(t->rows + 16 * i)));
-    __m256i at = _mm256_adds_epu8(_mm256_xor_si256(x, _mm256_set1_epi8((char)(16 * i))), _mm256_set1_epi8(0x70));
-    sum = _mm256_or_si256(sum, _mm256_shuffle_epi8(row, at));
-  }
-  return sum;
+  bytes_index_ i = {_mm256_and_si256(x, _mm256_set1_epi8(15)), _mm256_slli_epi16(x, 3), _mm256_slli_epi16(x, 2),
+                    _mm256_add_epi8(x, x), x};
+  return _mm256_blendv_epi8(bytes_rows8_(t, &i, 0), bytes_rows8_(t, &i, 8), i.bit7);
 }
 OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
   uint8_t t[32];
