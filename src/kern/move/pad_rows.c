@@ -68,7 +68,10 @@ OX_INLINE void repeat(const void *from, char *out, int64_t n, size_t bytes) {
 /* The same, each from the input index that output index [from, to) shows: REFLECT or WRAP. */
 OX_INLINE void copy_indexed(const ox_pad *p, const char *row, char *out, int64_t from, int64_t to, size_t bytes) {
   int64_t begin = p->begin[p->rank - 1], dim = p->in[p->rank - 1], step = (int64_t)bytes;
-  if (p->mode == OX_PAD_REFLECT)
+  int64_t mirror = from < begin ? 0 : 2 * (dim - 1), first = mirror + begin - from, end = mirror + begin - to;
+  if (p->mode == OX_PAD_REFLECT && first < dim && end >= -1) /* once, so that indices count down */
+    for (const char *at = row + first * step; from < to; from++, at -= step) memcpy(out + from * step, at, bytes);
+  else if (p->mode == OX_PAD_REFLECT)
     for (int64_t o = from; o < to; o++)
       memcpy(out + o * step, row + source(OX_PAD_REFLECT, o, begin, dim) * step, bytes);
   else
