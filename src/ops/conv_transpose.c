@@ -11,7 +11,7 @@
 #include "ops/shared/conv_node.h"
 #include "ops/shared/deconv_shape.h"
 
-enum { X, W, B, PADS = 2, PADS_B /* the bias is the input after pads */, BLOCK = 16384 };
+enum { X, W, B, PADS = 2, PADS_B /* the bias is the input after pads */, BLOCK = 16384, LINES = 16 };
 
 static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ox_deconv_attrs),
                                         OX_ATTR_INTS_IN(ox_deconv_attrs, output_padding, 0, 1 << 30),
@@ -331,23 +331,32 @@ static void convolve(const ox_kernel_ctx *c, const ct_prep *p, ox_range tiles, b
   }
 }
 
-static void join(const ox_kernel_ctx *c, const ct_prep *p, ox_range tiles) {
+/* The outputs of phases [i, i + stride), which differ in their class of the last axis only, from the |first| place of a
+ * stride on. */
+static void join_lines(const ox_kernel_ctx *c, const ct_prep *p, int64_t i, int64_t first, int64_t begin, int64_t end) {
   const ox_deconv_axis *ax = p->axis;
-  int64_t planes = p->batch * p->groups * p->oc, end = OX_MIN(tiles.end * p->per_tile, planes);
-  int64_t pixels = ax[0].out * ax[1].out * ax[2].out;
-  for (int64_t i = 0; i < p->n_phases; i++) {
-    const phase *ph = &p->phases[i];
-    const int64_t *n = ph->n;
-    const float *from =
-        (const float *)shared_at(c, p->phases_at) + ph->y_at + tiles.begin * p->per_tile * (n[0] * n[1] * n[2]);
-    for (int64_t u = tiles.begin * p->per_tile; u < end; u++)
-      for (int64_t d = 0; d < n[0]; d++)
-        for (int64_t h = 0; h < n[1]; h++) {
-          int64_t od = ph->first[0] + d * ax[0].stride, oh = ph->first[1] + h * ax[1].stride;
-          float *to = result(c, p) + u * pixels + (od * ax[1].out + oh) * ax[2].out + ph->first[2];
-          for (int64_t j = 0; j < n[2]; j++) to[j * ax[2].stride] = *from++;
-        }
+  const phase *all = &p->phases[i];
+  const int64_t stride = ax[2].stride, count = OX_MIN(stride - first, LINES), rows = all->n[0] * all->n[1];
+  ox_deconv_line line[LINES];
+  for (int64_t k = 0; k < count; k++) {
+    const phase *ph = all + ((first + k + ax[2].lo) % stride + stride) % stride;
+    line[k].from = (const float *)shared_at(c, p->phases_at) + ph->y_at + begin * rows * ph->n[2], line[k].n = ph->n[2];
   }
+  for (int64_t u = begin; u < end; u++)
+    for (int64_t d = 0; d < all->n[0]; d++)
+      for (int64_t h = 0; h < all->n[1]; h++) {
+        int64_t od = all->first[0] + d * ax[0].stride, oh = all->first[1] + h * ax[1].stride;
+        float *to = result(c, p) + ((u * ax[0].out + od) * ax[1].out + oh) * ax[2].out + first;
+        ox_deconv_join(line, count, stride, c->isa, to);
+        for (int64_t k = 0; k < count; k++) line[k].from += line[k].n;
+      }
+}
+
+static void join(const ox_kernel_ctx *c, const ct_prep *p, ox_range tiles) {
+  int64_t begin = tiles.begin * p->per_tile, stride = p->axis[2].stride;
+  int64_t end = OX_MIN(tiles.end * p->per_tile, p->batch * p->groups * p->oc);
+  for (int64_t i = 0; i < p->n_phases; i += stride)
+    for (int64_t first = 0; first < stride; first += LINES) join_lines(c, p, i, first, begin, end);
 }
 
 static void run_cols(const ox_kernel_ctx *c, const ct_prep *p, stage_kind kind, ox_range tiles, void *scratch) {

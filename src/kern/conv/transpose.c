@@ -3,6 +3,7 @@
 #include "kern/conv/transpose.h"
 
 #include "base/cksize.h"
+#include "kern/move/move.h"
 
 int64_t ox_deconv_taps(const ox_deconv_axis *a, int64_t r, int64_t *taps) {
   int64_t n = 0;
@@ -75,6 +76,27 @@ static void scatter_plane(const ox_deconv_axis *a, const double *x, const double
             if (od < 0 || od >= a[0].out || oh < 0 || oh >= a[1].out) continue;
             scatter_row(&a[2], x + (id * a[1].in + ih) * a[2].in, *w, t, y + (od * a[1].out + oh) * a[2].out);
           }
+}
+
+/* How many lines from the first on lie equally far apart; *pitch: how far, in bytes. */
+static int64_t lines_apart(const ox_deconv_line *line, int64_t count, ptrdiff_t *pitch) {
+  int64_t n = 1;
+  *pitch = count > 1 ? (const char *)line[1].from - (const char *)line[0].from : 0;
+  while (n < count && (const char *)line[n].from - (const char *)line[n - 1].from == *pitch) n++;
+  return n;
+}
+
+void ox_deconv_join(const ox_deconv_line *line, int64_t count, int64_t stride, ox_isa isa, float *to) {
+  ox_transpose_fn transpose = ox_transpose_select(sizeof *to, isa);
+  int64_t least = line[0].n;
+  ptrdiff_t pitch;
+  for (int64_t k = 1; k < count; k++) least = OX_MIN(least, line[k].n);
+  for (int64_t k = 0, n; k < count; k += n) {
+    n = lines_apart(line + k, count - k, &pitch);
+    transpose((const char *)line[k].from, pitch, (char *)(to + k), stride * (int64_t)sizeof *to, n, least);
+  }
+  for (int64_t k = 0; k < count; k++)
+    for (int64_t j = least; j < line[k].n; j++) to[k + j * stride] = line[k].from[j];
 }
 
 void ox_deconv_f64(const ox_deconv_axis *a, int64_t groups, int64_t ic, int64_t oc, const double *x, const double *w,

@@ -39,6 +39,14 @@ void ox_deconv_pack(float *dst, const float *w, const ox_deconv_phase *p, const 
 /* Floats of one phase's weights. */
 size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t ic, int64_t oc);
 
+/* A line of outputs of one class of the last axis. */
+typedef struct ox_deconv_line {
+  const float *from;
+  int64_t n;
+} ox_deconv_line;
+/* Interleaves |count| lines: to[k + j * stride] = line[k].from[j]. */
+void ox_deconv_join(const ox_deconv_line *line, int64_t count, int64_t stride, ox_isa isa, float *to);
+
 /* Output planes [begin, end) in double precision, w as above. */
 void ox_deconv_f64(const ox_deconv_axis *axis, int64_t groups, int64_t ic, int64_t oc, const double *x, const double *w,
                    const double *bias, double *y, int64_t begin, int64_t end);
