@@ -50,15 +50,18 @@ static const float *floats_at(const ox_kernel_ctx *c, int64_t at, size_t n, floa
   return block;
 }
 
-/* |low|, |high|: whether these infinities count. */
+/* |low|, |high|: whether these infinities count. Both are those without a sign: one comparison. */
 static void isinf_f32(const ox_kernel_ctx *c, const float *x, size_t n, uint8_t *y, bool low, bool high) {
   static const float minus = -INFINITY, plus = INFINITY, none = NAN;
-  ox_binary_fn *equal = ox_binary_select(c->isa)->fn[OX_BIN_EQ][OX_F32];
-  uint8_t other[OX_CONVERT_BLOCK];
-  equal(x, low ? &minus : high ? &plus : &none, y, n, OX_BIN_B_SCALAR);
-  if (!low || !high) return;
-  equal(x, &plus, other, n, OX_BIN_B_SCALAR);
-  ox_binary_select(c->isa)->fn[OX_BIN_OR][OX_BOOL](y, other, y, n, 0);
+  static const uint32_t no_sign = 0x7fffffff, infinite = 0x7f800000;
+  const ox_binary_table *b = ox_binary_select(c->isa);
+  uint32_t size[OX_CONVERT_BLOCK];
+  if (!low || !high) {
+    b->fn[OX_BIN_EQ][OX_F32](x, low ? &minus : high ? &plus : &none, y, n, OX_BIN_B_SCALAR);
+    return;
+  }
+  b->fn[OX_BIN_AND][OX_U32](x, &no_sign, size, n, OX_BIN_B_SCALAR);
+  b->fn[OX_BIN_EQ][OX_U32](size, &infinite, y, n, OX_BIN_B_SCALAR);
 }
 
 /* Only NaN is unequal to itself. */
