@@ -3,6 +3,8 @@
  * unpacked in registers for few rows, and to L2, a block of k at a time, for more. */
 #include "ops/matmul/dense.h"
 
+#include <assert.h>
+
 #include "base/cksize.h"
 #include "base/cpu_kind.h"
 #include "kern/quant/convert.h"
@@ -100,15 +102,16 @@ static ox_status *plan_codes(ox_kernel_ctx *c, ox_dense *l, int i) {
 /* The product of |m| rows by a group of |n| outputs. Its tiles' memory is largest for the fewest and the most rows, and
  * for the widest group. */
 static ox_gemm_plan plan_of(const ox_dense *l, int64_t m, int64_t n) {
+  const ox_gemm_b mode = l->bits ? OX_GEMM_SOURCE : l->panels ? OX_GEMM_PACKED : OX_GEMM_LATE;
   ox_gemm_plan g;
-  ox_gemm_plan_init(&g, l->v, (size_t)m, (size_t)n, (size_t)l->k, OX_F32, OX_F32,
-                    l->bits ? OX_GEMM_SOURCE : OX_GEMM_LATE);
+  ox_gemm_plan_init(&g, l->v, (size_t)m, (size_t)n, (size_t)l->k, OX_F32, OX_F32, mode);
   return g;
 }
 
 ox_status *ox_dense_plan(ox_kernel_ctx *c, ox_dense *l, const ox_dense_state *s, int i, int64_t most,
                          size_t *out_scratch) {
   l->v = ox_gemm_select(l->bits ? OX_F32 : c->in[l->in.w]->dtype, c->isa);
+  assert(OX_DENSE_GROUP % l->v->nr == 0);
   if (s->codes) OX_TRY(plan_codes(c, l, i));
   if (s->floats) {
     ox_product_b *b = ox_ctx_alloc(c, sizeof *b);

@@ -58,14 +58,21 @@ static void pack_nibbles(const uint8_t *blob, size_t block, bool high_first, siz
   }
 }
 
+static void pack_bytes(const uint8_t *blob, size_t block, size_t lanes, uint8_t *to) {
+  for (size_t v = 0; v < block / 4; v++) memcpy(to + v * lanes * 4, blob + v * 4, 4);
+}
+
 static void pack_block(const ox_nbits_source *w, const ox_nbits_format *f, const int32_t *order, size_t lanes,
                        size_t row, size_t block, uint8_t *record) {
   uint8_t values[OX_NBITS_MOST_BLOCK];
   size_t lane = row % lanes, vectors = f->block * f->bits / 32;
   const uint8_t *codes = w->b + row * w->blocks * w->blob, *blob = codes + block * w->blob;
   float scale = ox_nbits_scale(w, row, block), zero = ox_nbits_zero_point(w, row, block);
-  if (w->bits == 4 && !order) {
-    pack_nibbles(blob, w->block, w->high_first, lanes, record + lane * 4);
+  if ((w->bits == 4 || w->bits == 8) && !order) {
+    if (w->bits == 4)
+      pack_nibbles(blob, w->block, w->high_first, lanes, record + lane * 4);
+    else
+      pack_bytes(blob, w->block, lanes, record + lane * 4);
     uint8_t *at = record + vectors * lanes * 4;
     memcpy(at + lane * 4, &scale, 4), at += lanes * 4;
     if (f->zero == OX_NBITS_BYTES) at[lane] = (uint8_t)zero;
