@@ -7,6 +7,7 @@
 #include "base/macros.h"
 #include "base/status.h"
 #include "onyx/rewrite.h"
+#include "opt/batch_norm.h"
 
 enum { CONV, AFTER };
 enum { X, W, B };
@@ -122,28 +123,14 @@ static const ox_pat batchnorm[] = {
 
 static int batchnorm_guard(const ox_rewrite *g, ox_match *m) {
   weights *k = OX_CAPTURE(m, weights);
-  ox_id bn = m->node[AFTER];
-  if (ox_attr_i(g, bn, "training_mode", 0) || !ox_attr_i(g, bn, "spatial", 1)) return 0;
-  if (ox_opset_of(g, "") < 7 && !ox_attr_i(g, bn, "is_test", 0)) return 0;
-  if (!ox_one_output(g, bn) || !weights_of(g, m->node[CONV], k)) return 0;
-  for (int i = 0; i < 4; i++) {
-    const ox_tensor *t = ox_const(g, m->arg[i]);
-    if (t->dtype != OX_F32 || ox_elements(&t->shape) != k->channels) return 0;
-  }
-  return 1;
+  return weights_of(g, m->node[CONV], k) && ox_norm_is_affine(g, m->node[AFTER], m->arg, k->channels);
 }
 
 static ox_status *batchnorm_apply(const ox_rewrite *g, const ox_match *m) {
   const weights *k = OX_CAPTURED(m, weights);
-  const ox_tensor *p[4];
   affine a;
-  double eps = (double)ox_attr_f(g, m->node[AFTER], "epsilon", 1e-5f);
-  for (int i = 0; i < 4; i++) p[i] = ox_const(g, m->arg[i]);
   OX_TRY(affine_init(g, &a, k->channels));
-  for (int64_t c = 0; c < k->channels; c++) {
-    a.scale[c] = ox_at(g, p[0], c) / sqrt(ox_at(g, p[3], c) + eps);
-    a.shift[c] = ox_at(g, p[1], c) - ox_at(g, p[2], c) * a.scale[c];
-  }
+  for (int64_t c = 0; c < k->channels; c++) ox_norm_affine(g, m->node[AFTER], m->arg, c, &a.scale[c], &a.shift[c]);
   OX_TRY(fold_into(g, m->node[CONV], k, &a));
   return ox_bypass(g, m->node[AFTER]);
 }

@@ -4,6 +4,7 @@
  * where channels are. In double, rounded once. */
 #include "base/status.h"
 #include "onyx/rewrite.h"
+#include "opt/batch_norm.h"
 
 enum { NORM };
 enum { X, SCALE, SHIFT, MEAN, VARIANCE };
@@ -66,12 +67,8 @@ static int find(const ox_rewrite *g, ox_id norm, found *f) {
 static int guard(const ox_rewrite *g, ox_match *m) {
   ox_id norm = m->node[NORM];
   found *f = OX_CAPTURE(m, found);
-  if (ox_attr_i(g, norm, "training_mode", 0) || ox_opset_of(g, "") < 7 || !ox_attr_i(g, norm, "spatial", 1)) return 0;
-  if (!ox_one_output(g, norm) || ox_dtype_of(g, m->arg[X]) != OX_F32 || !find(g, norm, f)) return 0;
-  for (int i = SCALE; i <= VARIANCE; i++) {
-    const ox_tensor *t = ox_const(g, m->arg[i]);
-    if (t->dtype != OX_F32 || ox_elements(&t->shape) != f->k.n) return 0;
-  }
+  if (ox_opset_of(g, "") < 7 || ox_dtype_of(g, m->arg[X]) != OX_F32 || !find(g, norm, f)) return 0;
+  if (!ox_norm_is_affine(g, norm, &m->arg[SCALE], f->k.n)) return 0;
   return ox_op_serves(g, NULL, "Gemm", OX_F32);
 }
 
@@ -79,19 +76,16 @@ static int guard(const ox_rewrite *g, ox_match *m) {
 static ox_status *fold(const ox_rewrite *g, const ox_match *m, ox_id *wid, ox_id *bid) {
   const found *f = OX_CAPTURED(m, found);
   const weights *k = &f->k;
-  const ox_tensor *p[VARIANCE + 1];
-  double eps = (double)ox_attr_f(g, m->node[NORM], "epsilon", 1e-5f);
   double beta = ox_is(g, f->product, "Gemm") ? (double)ox_attr_f(g, f->product, "beta", 1) : 1;
   int64_t rows = k->b->shape.dim[0], cols = k->b->shape.dim[1];
   const ox_f32u *w = ox_const(g, ox_in(g, f->product, 1))->data;
   float *nw, *nb;
-  for (int i = SCALE; i <= VARIANCE; i++) p[i] = ox_const(g, m->arg[i]);
   OX_TRY(ox_f32_room(g, NULL, 2, k->b->shape.dim, &nw, wid));
   OX_TRY(ox_f32_room(g, NULL, 1, &k->n, &nb, bid));
   for (int64_t j = 0; j < k->n; j++) {
-    double s = ox_at(g, p[SCALE], j) / sqrt(ox_at(g, p[VARIANCE], j) + eps);
-    double c = k->c ? beta * ox_at(g, k->c, j) : 0;
-    nb[j] = (float)(c * s + ox_at(g, p[SHIFT], j) - ox_at(g, p[MEAN], j) * s);
+    double s, shift, c = k->c ? beta * ox_at(g, k->c, j) : 0;
+    ox_norm_affine(g, m->node[NORM], &m->arg[SCALE], j, &s, &shift);
+    nb[j] = (float)(c * s + shift);
     for (int64_t i = 0; i < (k->trans ? cols : rows); i++) {
       int64_t at = k->trans ? j * cols + i : i * cols + j;
       nw[at] = (float)((double)w[at] * s);
