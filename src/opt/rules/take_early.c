@@ -15,7 +15,7 @@ enum {
   MOST_USERS = 4,
   MOST_UNKNOWN = 4 /* rows of an unknown number */,
   DEPTH = 12,
-  BUDGET = 512 /* nodes looked at */
+  BUDGET = 64 /* nodes looked at */
 };
 enum { KEPT = -1, NEVER = -2 };
 
@@ -69,7 +69,8 @@ static int taker_of(const ox_rewrite *g, ox_id node, taker *t) {
   const ox_shape *x = ox_shape_at(g, ox_in(g, node, 0));
   *t = (taker){.slice = ox_is(g, node, "Slice"), .index = OX_NONE};
   if (x->rank < 2 || !(t->slice ? slice_of(g, node, x, t) : gather_of(g, node, x, t)) || t->count < 1) return 0;
-  return x->dim[t->axis] >= 0 ? 2 * t->count <= x->dim[t->axis] : t->count <= MOST_UNKNOWN;
+  if (x->dim[t->axis] >= 0) return 2 * t->count <= x->dim[t->axis];
+  return t->axis > 0 && t->count <= MOST_UNKNOWN; /* there is often one item of a batch, and many tokens */
 }
 
 static int same(const taker *a, const taker *b) {

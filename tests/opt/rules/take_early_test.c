@@ -60,6 +60,9 @@ static const rg_row rows[] = {
     {G "(float[2, s, 4] x) => (float[2, t, 4] y) <" W ", int64[1] s = {1}, int64[1] e = {100}, int64[1] a = {1}> { "
        "m = MatMul (x, w) y = Slice (m, s, e, a) }",
      "!take-early", "MatMul Slice", 1e-5},
+    {G "(float[n, 4] x) => (float[1, 4] y) <" W ", int64[1] s = {0}, int64[1] e = {1}> { "
+       "m = MatMul (x, w) y = Slice (m, s, e) }",
+     "!take-early", "MatMul Slice", 1e-5},
     {G "(float[2, 9, 4] x) => (float[2, 4] y, float[2, 9, 4] m) <" W ", " FIRST "> { "
        "m = MatMul (x, w) y = Gather <axis = 1> (m, i) }",
      "!take-early", "MatMul Gather", 1e-5},
