@@ -24,8 +24,8 @@ OX_INLINE vf64 vf64_load_n(const double *p, size_t n) { return _mm256_maskload_p
 OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) { _mm256_maskstore_pd(p, vf64_first_(n), v); }
 OX_INLINE void vf64_store_f32(float *p, vf64 v) { _mm_storeu_ps(p, _mm256_cvtpd_ps(v)); }
 OX_INLINE __m128 vf64_two_pairs_(const float *p, const int64_t *at) {
-  __m128 low = _mm_castpd_ps(_mm_load_sd((const void *)(p + at[0])));
-  return _mm_loadh_pi(low, (const void *)(p + at[1]));
+  __m128i low = _mm_loadl_epi64((const void *)(p + at[0])), high = _mm_loadl_epi64((const void *)(p + at[1]));
+  return _mm_castsi128_ps(_mm_unpacklo_epi64(low, high));
 }
 OX_INLINE void vf64_load_pairs(const float *p, const int64_t *at, vf64 *first, vf64 *second) {
   __m128 a = vf64_two_pairs_(p, at), b = vf64_two_pairs_(p, at + 2);

@@ -21,11 +21,12 @@ OX_INLINE void vf64_store(double *p, vf64 v) { _mm512_storeu_pd(p, v); }
 OX_INLINE vf64 vf64_load_n(const double *p, size_t n) { return _mm512_maskz_loadu_pd(vf64_first_(n), p); }
 OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) { _mm512_mask_storeu_pd(p, vf64_first_(n), v); }
 OX_INLINE void vf64_store_f32(float *p, vf64 v) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
+OX_INLINE __m128 vf64_two_pairs_(const float *p, const int64_t *at) {
+  __m128i low = _mm_loadl_epi64((const void *)(p + at[0])), high = _mm_loadl_epi64((const void *)(p + at[1]));
+  return _mm_castsi128_ps(_mm_unpacklo_epi64(low, high));
+}
 OX_INLINE __m256 vf64_four_pairs_(const float *p, const int64_t *at) { /* the first two and the last two of eight */
-  __m128 a = _mm_castpd_ps(_mm_load_sd((const void *)(p + at[0])));
-  __m128 b = _mm_castpd_ps(_mm_load_sd((const void *)(p + at[4])));
-  a = _mm_loadh_pi(a, (const void *)(p + at[1])), b = _mm_loadh_pi(b, (const void *)(p + at[5]));
-  return _mm256_insertf128_ps(_mm256_castps128_ps256(a), b, 1);
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(vf64_two_pairs_(p, at)), vf64_two_pairs_(p, at + 4), 1);
 }
 OX_INLINE void vf64_load_pairs(const float *p, const int64_t *at, vf64 *first, vf64 *second) {
   __m256 a = vf64_four_pairs_(p, at), b = vf64_four_pairs_(p, at + 2);
