@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/rules/gather_rows.c - GatherND of tuples of one index, as exporters write x[i], is a Gather along the first axis,
- * which more rules know. */
+ * opt/rules/gather_rows.c - GatherND of constants by tuples of one index, as exporters write weights[i], is a Gather
+ * along the first axis, which more rules know. */
 #include "base/status.h"
 #include "onyx/rewrite.h"
 
@@ -10,7 +10,9 @@ static const ox_pat pattern[] = {[PICK] = {.op = "GatherND"}};
 static int guard(const ox_rewrite *g, ox_match *m) {
   ox_id pick = m->node[PICK];
   const ox_shape *tuples = ox_shape_at(g, ox_in(g, pick, 1));
-  if (tuples->rank != 2 || tuples->dim[1] != 1 || ox_attr_i(g, pick, "batch_dims", 0) != 0) return 0;
+  if (!ox_const_type(g, ox_in(g, pick, 0)) || tuples->rank != 2 || tuples->dim[1] != 1 ||
+      ox_attr_i(g, pick, "batch_dims", 0) != 0)
+    return 0;
   return ox_op_serves(g, NULL, "Gather", ox_dtype_of(g, ox_in(g, pick, 0)));
 }
 
