@@ -223,11 +223,9 @@ static ox_status *compute_taken(const ox_rewrite *g, const taker *t, ox_id f, ox
   ox_id in[MOST_INPUTS], node;
   uint32_t n = ox_n_in(g, f);
   for (uint32_t i = 0; i < n; i++) {
-    int at = place_in(g, f, i, t->axis), again = 0;
+    int at = place_in(g, f, i, t->axis);
     in[i] = ox_in(g, f, i);
-    for (uint32_t j = 0; j < i && at >= 0 && !again; j++)
-      if (ox_in(g, f, j) == in[i]) in[i] = in[j], again = 1;
-    if (at >= 0 && !again) OX_TRY(take(g, t, in[i], at, &in[i]));
+    if (at >= 0) OX_TRY(take(g, t, in[i], at, &in[i]));
   }
   if (ox_is(g, f, "Reshape")) OX_TRY(shape_of(g, ox_shape_at(g, ox_out(g, f, 0)), t->axis, &in[1]));
   OX_TRY(g->api->add_value(g, NULL, NULL, out));

@@ -26,6 +26,9 @@ static const rg_row rows[] = {
      "take-early", NULL, 1e-5},
     {G "(float[9, 4] x, float[9, 4] c) => (float[4] y) <" W ", " FIRST "> { m = Gemm (x, w, c) y = Gather (m, i) }",
      "take-early", NULL, 1e-5},
+    /* B and C are one value, of which only C has rows */
+    {G "(float[4, 4] x, float[4, 3] b) => (float[3] y) <" FIRST "> { m = Gemm (x, b, b) y = Gather (m, i) }",
+     "take-early", NULL, 1e-5},
     /* what is added: a row, a column, all of it, one number; the same value twice */
     {G "(float[1, 9, 4] x, float[9, 1] c, float[1, 9, 4] z) => (float[1, 4] y) <" W ", " B ", float h = {0.5}, " FIRST
        "> { "
