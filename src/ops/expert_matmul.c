@@ -10,7 +10,6 @@
 #include "base/cksize.h"
 #include "kern/move/gather_scatter.h"
 #include "kern/quant/convert.h"
-#include "ops/matmul/dense.h"
 #include "ops/moe/moe_sort.h"
 
 typedef struct expert_attrs {
@@ -25,8 +24,9 @@ static const ox_dense_slots slots = {W, OX_DENSE_NO_INPUT, OX_DENSE_NO_INPUT, OX
 typedef struct expert_plan {
   ox_dense layer;
   int64_t rows, busy;
-  bool each_x, each_index;                                       /* or one for all rows */
-  size_t at_expert, at_place, at_first, at_busy, at_from, at_to; /* in shared memory; from, to: rows by expert */
+  bool each_x, each_index; /* or one for all rows */
+  ox_moe_places order;
+  size_t at_from, at_to; /* in shared memory: rows in that order */
 } expert_plan;
 
 /* ---- shapes ---- */
@@ -69,12 +69,6 @@ static ox_status *load(ox_load_ctx *c) {
   return s ? ox_dense_load_floats(c, &slots, 0, !((const expert_attrs *)c->attrs)->column, s) : ox_oom();
 }
 
-static size_t take(size_t *at, int64_t count, size_t item) {
-  size_t here = *at;
-  *at += OX_ROUND_UP((size_t)count * item, OX_ALIGN_BYTES);
-  return here;
-}
-
 static ox_status *prepare(ox_kernel_ctx *c) {
   const bool column = ((const expert_attrs *)c->attrs)->column;
   const ox_shape *w = &c->in[W]->shape;
@@ -90,10 +84,9 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->busy = OX_MIN(p->rows, p->layer.count);
   if (!ox_mul_i64_ok(p->rows, OX_MAX(p->layer.n, p->layer.k), &all) || all > INT64_MAX / 64)
     return ox_fail(OX_LIMIT, "%lld rows are too large", (long long)p->rows);
-  p->at_expert = take(&at, p->rows, sizeof(int64_t)), p->at_place = take(&at, p->rows, sizeof(int64_t));
-  p->at_first = take(&at, p->layer.count + 1, sizeof(int64_t)), p->at_busy = take(&at, p->busy, sizeof(int64_t));
-  p->at_from = take(&at, p->rows * p->layer.k, sizeof(float)),
-  p->at_to = take(&at, p->rows * p->layer.n, sizeof(float));
+  p->order = ox_moe_take_order(&at, p->rows, p->layer.count, p->busy);
+  p->at_from = ox_moe_take(&at, p->rows * p->layer.k, sizeof(float)),
+  p->at_to = ox_moe_take(&at, p->rows * p->layer.n, sizeof(float));
   c->shared_bytes = at;
   OX_TRY(ox_dense_plan(c, &p->layer, c->state, 0, p->rows, &c->scratch_per_worker));
   c->n_stages = SCATTER + 1;
@@ -103,11 +96,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 }
 
 /* ---- run ---- */
-static void *shared(const ox_kernel_ctx *c, size_t at) { return (char *)c->shared + at; }
-
 static ox_status *sort(const ox_kernel_ctx *c, const expert_plan *p) {
-  const ox_moe_order o = {shared(c, p->at_expert), shared(c, p->at_place), shared(c, p->at_first),
-                          shared(c, p->at_busy)};
+  const ox_moe_order o = ox_moe_order_at(c, &p->order);
   const ox_index x = {c->in[INDEX]->data, c->in[INDEX]->dtype == OX_I64};
   for (int64_t i = 0; i < p->rows; i++) {
     int64_t at = p->each_index ? i : 0;
@@ -120,33 +110,27 @@ static ox_status *sort(const ox_kernel_ctx *c, const expert_plan *p) {
 
 static void gather(const ox_kernel_ctx *c, const expert_plan *p, int64_t row) {
   const ox_tensor *x = c->in[X];
-  float *to = (float *)shared(c, p->at_from) + ((const int64_t *)shared(c, p->at_place))[row] * p->layer.k;
+  float *to =
+      (float *)ox_moe_shared(c, p->at_from) + ((const int64_t *)ox_moe_shared(c, p->order.place))[row] * p->layer.k;
   const size_t from = (size_t)((p->each_x ? row : 0) * p->layer.k);
   ox_convert_select(c->isa)->load_f32[x->dtype](x->data, from, (size_t)p->layer.k, to);
 }
 
 static void scatter(const ox_kernel_ctx *c, const expert_plan *p, int64_t row) {
   const ox_tensor *y = c->out[0];
-  const float *from = (const float *)shared(c, p->at_to) + ((const int64_t *)shared(c, p->at_place))[row] * p->layer.n;
+  const float *from =
+      (const float *)ox_moe_shared(c, p->at_to) + ((const int64_t *)ox_moe_shared(c, p->order.place))[row] * p->layer.n;
   ox_convert_select(c->isa)->store_f32[y->dtype](from, y->data, (size_t)(row * p->layer.n), (size_t)p->layer.n, NULL);
-}
-
-static void multiply(const ox_kernel_ctx *c, const expert_plan *p, int64_t tile, void *scratch) {
-  const int64_t groups = ox_dense_groups(&p->layer), group = tile % groups, *first = shared(c, p->at_first);
-  const int64_t e = ((const int64_t *)shared(c, p->at_busy))[tile / groups];
-  if (e < 0) return;
-  const float *x = (const float *)shared(c, p->at_from) + first[e] * p->layer.k;
-  float *y = (float *)shared(c, p->at_to) + first[e] * p->layer.n + group * OX_DENSE_GROUP;
-  const ox_dense_job job = {e, first[e + 1] - first[e], x, y, (size_t)p->layer.n};
-  ox_dense_run(c, &p->layer, &job, group, scratch);
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const expert_plan *p = c->prep;
+  const int64_t groups = OX_MAX(ox_dense_groups(&p->layer), 1);
   if (stage == SORT) return sort(c, p);
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     if (stage == GATHER) gather(c, p, i);
-    if (stage == MULTIPLY) multiply(c, p, i, scratch);
+    if (stage == MULTIPLY)
+      ox_moe_run_group(c, &p->order, &p->layer, i / groups, i % groups, p->at_from, p->at_to, scratch);
     if (stage == SCATTER) scatter(c, p, i);
   }
   return NULL;

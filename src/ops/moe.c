@@ -49,12 +49,6 @@ static ox_status *load(ox_load_ctx *c) { return load_as(c, float_slots); }
 static ox_status *load_quantized(ox_load_ctx *c) { return load_as(c, quant_slots); }
 
 /* ---- prepare ---- */
-static size_t take(size_t *at, int64_t count, size_t item) {
-  size_t here = *at;
-  *at += OX_ROUND_UP((size_t)count * item, OX_ALIGN_BYTES);
-  return here;
-}
-
 /* Tiles of the first layers of one expert: fc1's, then fc3's. */
 static int64_t first_groups(const ox_moe_plan *p) {
   return ox_dense_groups(&p->fc[OX_MOE_FC1]) + (p->has_fc3 ? ox_dense_groups(&p->fc[OX_MOE_FC3]) : 0);
@@ -66,13 +60,13 @@ static ox_status *prepare_as(ox_kernel_ctx *c, const ox_dense_slots *slots) {
   size_t at = 0;
   if (!p) return ox_oom();
   OX_TRY(ox_moe_read(c, p, slots, slots == quant_slots));
-  p->at_expert = take(&at, p->rows, sizeof(int64_t)), p->at_place = take(&at, p->rows, sizeof(int64_t));
-  p->at_weight = take(&at, p->rows, sizeof(float)), p->at_first = take(&at, p->experts + 1, sizeof(int64_t));
-  p->at_busy = take(&at, p->busy, sizeof(int64_t));
-  p->at_x = take(&at, p->rows * p->hidden, sizeof(float));
-  p->at_h1 = take(&at, p->rows * p->fc[OX_MOE_FC1].n, sizeof(float));
-  p->at_h3 = take(&at, p->has_fc3 ? p->rows * p->inter : 0, sizeof(float));
-  p->at_act = take(&at, p->rows * p->inter, sizeof(float)), p->at_y = take(&at, p->rows * p->hidden, sizeof(float));
+  p->order = ox_moe_take_order(&at, p->rows, p->experts, p->busy);
+  p->at_weight = ox_moe_take(&at, p->rows, sizeof(float));
+  p->at_x = ox_moe_take(&at, p->rows * p->hidden, sizeof(float));
+  p->at_h1 = ox_moe_take(&at, p->rows * p->fc[OX_MOE_FC1].n, sizeof(float));
+  p->at_h3 = ox_moe_take(&at, p->has_fc3 ? p->rows * p->inter : 0, sizeof(float));
+  p->at_act = ox_moe_take(&at, p->rows * p->inter, sizeof(float)),
+  p->at_y = ox_moe_take(&at, p->rows * p->hidden, sizeof(float));
   c->shared_bytes = at, c->scratch_per_worker = ox_moe_route_scratch(p);
   for (int i = 0; i < (p->has_fc3 ? 3 : 2); i++) {
     size_t scratch;
@@ -94,14 +88,9 @@ static ox_status *prepare_quantized(ox_kernel_ctx *c) { return prepare_as(c, qua
 /* Group |group| of layer |i| for the expert with rows that comes at |busy|, if there is one. */
 static void run_group(const ox_kernel_ctx *c, int i, int64_t busy, int64_t group, void *scratch) {
   const ox_moe_plan *p = c->prep;
-  const ox_dense *l = &p->fc[i];
   const size_t from = i == OX_MOE_FC2 ? p->at_act : p->at_x;
   const size_t to = i == OX_MOE_FC1 ? p->at_h1 : i == OX_MOE_FC2 ? p->at_y : p->at_h3;
-  const int64_t *first = ox_moe_shared(c, p->at_first), e = ((const int64_t *)ox_moe_shared(c, p->at_busy))[busy];
-  if (e < 0) return;
-  const float *x = (const float *)ox_moe_shared(c, from) + first[e] * l->k;
-  float *y = (float *)ox_moe_shared(c, to) + first[e] * l->n + group * OX_DENSE_GROUP;
-  ox_dense_run(c, l, &(ox_dense_job){e, first[e + 1] - first[e], x, y, (size_t)l->n}, group, scratch);
+  ox_moe_run_group(c, &p->order, &p->fc[i], busy, group, from, to, scratch);
 }
 
 static void run_first(const ox_kernel_ctx *c, int64_t tile, void *scratch) {

@@ -3,7 +3,7 @@
 #ifndef OX_OPS_MOE_PLAN_H
 #define OX_OPS_MOE_PLAN_H
 
-#include "ops/matmul/dense.h"
+#include "ops/moe/moe_sort.h"
 
 typedef struct ox_moe_attrs {
   int64_t k, swiglu_fusion, normalize_routing_weights, use_sparse_mixer, expert_weight_bits, block_size;
@@ -23,10 +23,11 @@ typedef struct ox_moe_plan {
   bool has_fc3;
   ox_moe_act act;
   int64_t tokens, experts, top, hidden, inter;
-  int64_t rows, busy; /* pairs of a token and an expert; the most experts that can have any */
-  /* in shared memory; by pair: expert, weight, and row from then on; by expert: its first row; experts with rows, the
-   * rest -1; by row: x, outputs of the layers, and h1 after the activation */
-  size_t at_expert, at_weight, at_place, at_first, at_busy, at_x, at_h1, at_h3, at_act, at_y;
+  int64_t rows, busy;  /* pairs of a token and an expert; the most experts that can have any */
+  ox_moe_places order; /* of pairs */
+  /* in shared memory; by pair: weight; by row, a pair in that order: x, outputs of the layers, and h1 after the
+   * activation */
+  size_t at_weight, at_x, at_h1, at_h3, at_act, at_y;
 } ox_moe_plan;
 
 /* The bits of layer |i| of QMoE. */
@@ -34,8 +35,6 @@ int64_t ox_moe_bits(const ox_moe_attrs *a, int i);
 /* Checks inputs and attributes, and sets sizes. */
 OX_NODISCARD ox_status *ox_moe_read(const ox_kernel_ctx *c, ox_moe_plan *p, const ox_dense_slots *slots,
                                     bool quantized);
-
-static inline void *ox_moe_shared(const ox_kernel_ctx *c, size_t at) { return (char *)c->shared + at; }
 
 /* Chooses experts, and sorts pairs by expert. */
 size_t ox_moe_route_scratch(const ox_moe_plan *p);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/moe/moe_route.c - which experts process a token and how much each of them counts; sorting by expert and back. */
+ * ops/moe/moe_route.c - which experts process a token and how much each of them counts; to their order and back. */
 #include <math.h>
 #include <string.h>
 
 #include "kern/quant/convert.h"
 #include "ops/moe/moe_plan.h"
-#include "ops/moe/moe_sort.h"
 
 /* Two rows of floats and one of flags, for each expert. */
 size_t ox_moe_route_scratch(const ox_moe_plan *p) { return (size_t)p->experts * (2 * sizeof(float) + 1); }
@@ -48,24 +47,9 @@ static void route_token(const ox_kernel_ctx *c, int64_t t, void *scratch, int64_
     for (int64_t j = 0; j < p->top; j++) weight[j] = (float)((double)weight[j] / chosen);
 }
 
-void ox_moe_sort(const ox_moe_order *o, int64_t rows, int64_t experts, int64_t most_busy) {
-  int64_t *first = o->first, n_busy = 0;
-  memset(first, 0, (size_t)(experts + 1) * sizeof *first);
-  for (int64_t i = 0; i < rows; i++) first[o->expert[i] + 1]++;
-  for (int64_t e = 0; e < experts; e++) {
-    if (first[e + 1]) o->busy[n_busy++] = e;
-    first[e + 1] += first[e];
-  }
-  while (n_busy < most_busy) o->busy[n_busy++] = -1;
-  for (int64_t i = 0; i < rows; i++) o->place[i] = first[o->expert[i]]++;
-  for (int64_t e = experts; e > 0; e--) first[e] = first[e - 1];
-  first[0] = 0;
-}
-
 void ox_moe_route(const ox_kernel_ctx *c, void *scratch) {
   const ox_moe_plan *p = c->prep;
-  const ox_moe_order o = {ox_moe_shared(c, p->at_expert), ox_moe_shared(c, p->at_place), ox_moe_shared(c, p->at_first),
-                          ox_moe_shared(c, p->at_busy)};
+  const ox_moe_order o = ox_moe_order_at(c, &p->order);
   float *weight = ox_moe_shared(c, p->at_weight);
   for (int64_t t = 0; t < p->tokens && !ox_ctx_stopped_each(c, t, 64); t++)
     route_token(c, t, scratch, o.expert + t * p->top, weight + t * p->top);
@@ -74,14 +58,14 @@ void ox_moe_route(const ox_kernel_ctx *c, void *scratch) {
 
 void ox_moe_gather(const ox_kernel_ctx *c, int64_t pair) {
   const ox_moe_plan *p = c->prep;
-  const int64_t *place = ox_moe_shared(c, p->at_place);
+  const int64_t *place = ox_moe_shared(c, p->order.place);
   load_row(c, OX_MOE_X, pair / p->top, p->hidden, (float *)ox_moe_shared(c, p->at_x) + place[pair] * p->hidden);
 }
 
 void ox_moe_combine(const ox_kernel_ctx *c, int64_t token) {
   const ox_moe_plan *p = c->prep;
   const ox_tensor *out = c->out[0];
-  const int64_t *place = (const int64_t *)ox_moe_shared(c, p->at_place) + token * p->top;
+  const int64_t *place = (const int64_t *)ox_moe_shared(c, p->order.place) + token * p->top;
   const float *weight = (const float *)ox_moe_shared(c, p->at_weight) + token * p->top;
   const float *y = ox_moe_shared(c, p->at_y);
   for (int64_t i = 0, n; i < p->hidden; i += n) {
