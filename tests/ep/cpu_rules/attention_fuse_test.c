@@ -12,6 +12,15 @@
 #define K2 "k0 = Reshape (b, s) k1 = Transpose <perm = [0, 2, 1, 3]> (k0) k = Transpose <perm = [0, 1, 3, 2]> (k1) "
 #define V "v0 = Reshape (c, s) v = Transpose <perm = [0, 2, 1, 3]> (v0) "
 #define OUT "x = MatMul (p, v) x1 = Transpose <perm = [0, 2, 1, 3]> (x) y = Reshape (x1, t) "
+#define DECODER                                                                                                 \
+  HEAD "(float[1, S, 12] a, float[1, S, 12] b, float[1, S, 12] c, float[1, 3, P, 4] pk, float[1, 3, P, 4] pv, " \
+       "float[1, 1, 1, 4] mask) => (float[1, S, 12] y, float[1, 3, T, 4] k, float[1, 3, T, 4] v) "              \
+       "<int64[4] s = {1, -1, 3, 4}, int64[3] t = {1, -1, 12}, float r = {2}> {"                                \
+       "q0 = Reshape (a, s) q = Transpose <perm = [0, 2, 1, 3]> (q0) "                                          \
+       "k0 = Reshape (b, s) k1 = Transpose <perm = [0, 2, 1, 3]> (k0) k = Concat <axis = 2> (pk, k1) "          \
+       "v0 = Reshape (c, s) v1 = Transpose <perm = [0, 2, 1, 3]> (v0) v = Concat <axis = -2> (pv, v1) "         \
+       "kt = Transpose <perm = [0, 1, 3, 2]> (k) "
+#define SCORES(mask) " m = MatMul (q, kt) d = Div (m, r) e = Add (d, " mask ") p = Softmax (e) "
 
 static const rg_row rows[] = {
     {HEAD IO CONSTS "{ " Q K V "m = MatMul (q, k) d = Div (m, r) e = Add (d, mask) p = Softmax <axis = -1> (e) " OUT
@@ -35,6 +44,14 @@ static const rg_row rows[] = {
           "v0 = Reshape (c, s) v1 = Transpose <perm = [0, 2, 1, 3]> (v0) v = Concat <axis = 2> (pv, v1) "
           "kt = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, kt) d = Div (m, r) p = Softmax (d) " OUT "}",
      "attention", NULL, 1e-5},
+    /* what else reads the cache may be what the mask is made from: it is not handed over then */
+    {DECODER "n = ReduceSum (k) m1 = Mul (mask, n)" SCORES("m1") OUT "}", "attention", NULL, 1e-5},
+    {DECODER "n = ReduceSum (v) m1 = Mul (mask, n)" SCORES("m1") OUT "}", "attention", NULL, 1e-5},
+    {DECODER "kt0 = Neg (kt) n = ReduceSum (kt0) m1 = Mul (mask, n)" SCORES("m1") OUT "}", "attention", NULL, 1e-5},
+    {DECODER "n = Shape <start = 2, end = 3> (k) n1 = Cast <to = 1> (n) m1 = Mul (mask, n1)" SCORES("m1") OUT "}",
+     "attention", NULL, 1e-5},
+    {DECODER "n = Shape (k) n1 = Cast <to = 1> (n) n2 = ReduceSum (n1) m1 = Mul (mask, n2)" SCORES("m1") OUT "}",
+     "cache-shape", "Reshape Shape Shape Gather Mul Add Cast ReduceSum Mul Attention", 1e-5},
     /* the result is read elsewhere, so that heads stay split: K is turned as Q is; a mask that makes more rows of one
      */
     {HEAD "(float[2, 5, 12] a, float[2, 7, 12] b, float[2, 3, 7, 4] v) => (float[2, 5, 3, 4] y, float[2, 3, 5, 4] z) "

@@ -23,6 +23,7 @@ typedef struct found {
   ox_id mask;
   ox_id window_mask; /* OX_NONE, or [windows, heads or 1, rows, keys], dimensions of 1 in front */
   double scale;
+  ox_id scores; /* the product of Q and K */
   ox_id softmax;
   ox_id weights; /* the node that makes the product's first input: the Softmax, or the Where behind it */
   int guarded;   /* that Where makes weights that are NaN 0 */
@@ -177,15 +178,32 @@ static ox_id find_scores(const ox_rewrite *g, ox_id v, found *f) {
   return product;
 }
 
+/* Whether |v| is read on the way to the product |last| alone. What else read a cache might be what masks are made from:
+ * a node that hands it over would wait for itself. */
+static int leads_to(const ox_rewrite *g, ox_id v, ox_id last) {
+  for (int left = 5; left > 0; left--) {
+    if (ox_uses(g, v) != 1 + (uint32_t)ox_is_output(g, v)) return 0;
+    ox_id user = g->api->user(g, v, 0, NULL);
+    if (user == last || user == OX_NONE) return user == last;
+    v = ox_out(g, user, 0);
+  }
+  return 0;
+}
+
+static int has_cache(const ox_rewrite *g, const operand *o, ox_id product) {
+  return o->past != OX_NONE && leads_to(g, ox_out(g, o->concat, 0), product);
+}
+
 /* The cache is only handed over whole: K and V both, and unsplit heads. */
-static int layout_ok(const ox_rewrite *g, found *f) {
+static int layout_ok(const ox_rewrite *g, ox_id root, found *f) {
   int64_t heads[3], width[3];
   const operand *all[] = {&f->q, &f->k, &f->v};
   for (int i = 0; i < 3; i++)
     if (!sizes(g, all[i], &heads[i], &width[i])) return 0;
   if (heads[0] != heads[1] || heads[0] != heads[2] || width[0] != width[1]) return 0;
   int flat = f->last != OX_NONE && f->q.bshd != OX_NONE && f->k.bshd != OX_NONE && f->v.bshd != OX_NONE;
-  if (flat && (f->k.past == OX_NONE) != (f->v.past == OX_NONE)) flat = 0;
+  if (flat && (f->k.past != OX_NONE || f->v.past != OX_NONE))
+    flat = has_cache(g, &f->k, f->scores) && has_cache(g, &f->v, root);
   if (!flat) f->last = OX_NONE;
   return 1;
 }
@@ -216,9 +234,9 @@ static int find(const ox_rewrite *g, ox_id root, found *f) {
   f->v = follow(g, ox_in(g, root, 1));
   f->last = ox_only_user(g, y);
   if (!ox_is(g, f->last, "Transpose") || !has_perm(g, f->last, 0, 2, 1, 3)) f->last = OX_NONE;
-  ox_id scores = find_scores(g, ox_in(g, f->softmax, 0), f);
-  return scores != OX_NONE && f->q.concat == OX_NONE && follow_key(g, ox_in(g, scores, 1), &f->scale, &f->k) &&
-         layout_ok(g, f);
+  f->scores = find_scores(g, ox_in(g, f->softmax, 0), f);
+  return f->scores != OX_NONE && f->q.concat == OX_NONE && follow_key(g, ox_in(g, f->scores, 1), &f->scale, &f->k) &&
+         layout_ok(g, root, f);
 }
 
 static const ox_pat product[] = {{.op = "MatMul", .types = OX_BIT(OX_F32)}};
