@@ -56,7 +56,8 @@ typedef struct ox_control_def {
   /* At load: the types that are certain for a body's inputs, given those of the node's, |in|. |types| are preset to
    * unknown. NULL: nothing is certain. */
   void (*enter)(const ox_type *const *in, uint32_t n_in, uint32_t op_version, uint32_t n_types, ox_type *types);
-  bool may_not_run; /* an error in a body is no error of the model until the body runs */
+  /* A run of the node runs each body once at most. An error in one is no error of the model until the body runs. */
+  bool branches;
   bool passes_on;   /* it never reads the data that bodies read or make, so outputs of a body may lie on a device */
   /* Which values |n| carries; false: none. NULL: the operator does not iterate, or changes values in between. */
   bool (*carried)(const ox_node *n, ox_carried_values *c);

@@ -102,7 +102,8 @@ struct ox_graph {
   ox_id *inputs, *outputs;
   uint32_t n_inputs, n_outputs, cap_inputs, cap_outputs;
   ox_map by_name;
-  bool dead; /* the node that held it was removed */
+  bool dead;  /* the node that held it was removed */
+  bool loops; /* a run of the model may run it more than once, with other values */
 };
 
 typedef struct ox_opset {

@@ -53,7 +53,7 @@ ox_status *ox_graph_create(ox_model *m, ox_graph *parent, const char *name, ox_g
   ox_graph *g = OX_ARENA_NEW(&m->arena, ox_graph);
   char *copy = ox_arena_str(&m->arena, name, strlen(name));
   if (!g || !copy) return ox_oom();
-  g->model = m, g->parent = parent, g->name = copy;
+  g->model = m, g->parent = parent, g->name = copy, g->loops = parent != NULL; /* until it is known better */
   ox_map_init(&g->by_name, m->alloc);
   g->next = m->graphs, m->graphs = g;
   *out_graph = g;

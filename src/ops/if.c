@@ -44,7 +44,7 @@ static ox_status *run(const ox_control_ctx *c) {
   return NULL;
 }
 
-static const ox_control_def control = {.may_not_run = true, .passes_on = true, .run = run};
+static const ox_control_def control = {.branches = true, .passes_on = true, .run = run};
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "If", .since = 1, .types = {OX_BIT(OX_BOOL)}, .min_in = 1, .max_in = 1, .min_out = 1,

@@ -92,9 +92,9 @@ static ox_status *contradiction(const work *w, const ox_graph_value *v, const ox
 }
 
 /* Unknown dimensions become symbols, so that what is computed from the value can be known to have the same.
- * Not those in bodies: what a body computes in one iteration may differ in the next. */
+ * Not those in loops: what a body computes in one iteration may differ in the next. */
 static ox_status *name_dims(ox_graph *g, ox_type *t) {
-  if (g->parent || t->kind != OX_TENSOR) return NULL;
+  if (g->loops || t->kind != OX_TENSOR) return NULL;
   for (int i = 0; i < t->shape.rank; i++)
     if (t->shape.dim[i] == -1) OX_TRY(ox_model_symbol_new(g->model, &t->shape.dim[i]));
   return NULL;
@@ -177,7 +177,8 @@ static ox_status *infer_bodies(work *w, const ox_node *n, scope *s) {
   for (uint32_t i = 0; (b = ox_node_body(n, i)); i++) {
     OX_TRY(gather_inputs(w, s->g, n, s, &io)); /* the body before it used the scratch arena */
     OX_TRY(enter(w, def, n, version, b, &io));
-    w->lenient |= def && def->may_not_run;
+    bool branch = def && def->branches;
+    b->loops = s->g->loops || !branch, w->lenient |= branch;
     ox_status *st = infer_graph(w, b, s);
     w->lenient = lenient;
     OX_TRY(st);

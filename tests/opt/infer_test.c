@@ -148,6 +148,32 @@ static void test_unknown_dimensions_become_symbols(void **state) {
   ox_model_destroy(m);
 }
 
+/* A branch runs once in a run, a loop may find another number each time; so may a branch in it. */
+static void test_unknown_dimensions_in_bodies(void **state) {
+  (void)state;
+  ox_model *m = bg_model(13);
+  ox_graph *g = m->graph, *b;
+  bg_input(g, "n", OX_I64, ""), bg_input(g, "c", OX_BOOL, ""), bg_input(g, "x", OX_F32, "2,N");
+  ox_id n = bg_node(g, "y = If(c)");
+  ox_graph *then = branch(g, n, "then_branch", (const char *[]){"p = NonZero(x)", "q = Neg(p)"}, 2);
+  bg_output(branch(g, n, "else_branch", (const char *[]){"q = NonZero(x)"}, 1), "q"), bg_output(then, "q");
+  ox_id loop = bg_node(g, "rows = Loop(n, c)");
+  CHECK_OK(ox_graph_create(m, g, "body", &b));
+  bg_input(b, "i", OX_I64, ""), bg_input(b, "go", OX_BOOL, "");
+  bg_node(b, "p = NonZero(x)"), bg_node(b, "go2 = Identity(go)");
+  bg_output(b, "go2"), bg_output(b, "p");
+  CHECK_OK(ox_node_set_attr(g, loop, &(ox_attr){.name = "body", .v.kind = OX_ATTR_GRAPH_KIND, .graph = b}));
+  n = bg_node(b, "z = If(go)");
+  ox_graph *inner = branch(b, n, "then_branch", (const char *[]){"q = NonZero(x)"}, 1);
+  bg_output(branch(b, n, "else_branch", (const char *[]){"q = NonZero(x)"}, 1), "q"), bg_output(inner, "q");
+  CHECK_OK(ox_infer_graph(g, NULL, false));
+  assert_string_equal(bg_shape(then, "p", buf), "[2,s1]");
+  assert_string_equal(bg_shape(then, "q", buf), "[2,s1]");
+  assert_string_equal(bg_shape(b, "p", buf), "[2,?]");
+  assert_string_equal(bg_shape(inner, "q", buf), "[2,?]");
+  ox_model_destroy(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_unknown_dimensions_become_symbols),
@@ -157,6 +183,7 @@ int main(void) {
       cmocka_unit_test(test_contradictions_are_named),
       cmocka_unit_test(test_branches),
       cmocka_unit_test(test_loops),
+      cmocka_unit_test(test_unknown_dimensions_in_bodies),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
