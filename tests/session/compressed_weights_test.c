@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session/compressed_weights_test.c - weights that panels hold in fewer bits: which form a model's products take, and
- * that results have the same bits, whether few rows or many came first. */
+ * that results have the same bits, whether few rows or many came first. Weights of large models that are 16-bit floats
+ * in the file, which a first run of many rows reads there. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kern/gemm/split_product.h"
+#include "kern/quant/convert.h"
 #include "onyx/onyx.h"
 #include "session/session.h"
 #include "support/check.h"
@@ -25,7 +27,7 @@ static const struct {
      {N, K}},
 };
 
-static void add_w(ox_wire_out *o, void *dims) { add_missing(o, "w", 2, dims); }
+static void add_w(ox_wire_out *o, void *dims) { add_missing(o, "w", OX_F32, 2, dims); }
 
 /* Random floats of which |kept| bits stay. */
 static ox_value *weights(ox_env *env, const int64_t *dims, uint32_t kept) {
@@ -117,7 +119,70 @@ static void test_forms_and_bits(void **state) {
   ox_env_release(env);
 }
 
+/* ---- float16 ---- */
+
+static void add_half_w(ox_wire_out *o, void *dims) { add_missing(o, "w", OX_F16, 2, dims); }
+
+enum { HALF_N = 2 * N /* 34 MiB of weights */, STEP = 997 /* columns that are checked */ };
+
+/* Random floats of 1/2 to 1 and both signs. */
+static ox_value *halves(ox_env *env, int64_t rows, int64_t cols) {
+  ox_value *v;
+  CHECK_OK(ox_value_create(env, OX_F16, (int64_t[]){rows, cols}, 2, &v));
+  uint16_t *data = ox_value_data(v);
+  for (int64_t i = 0; i < rows * cols; i++) {
+    float f = rnd();
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    data[i] = (uint16_t)(0x3800 | (bits >> 9 & 0x3ff) | (bits >> 8 & 1) << 15);
+  }
+  return v;
+}
+
+static double half_at(const ox_value *v, int64_t i) {
+  double x;
+  ox_convert_select(0)->load_f64[OX_F16](ox_value_data((ox_value *)v), (size_t)i, 1, &x);
+  return x;
+}
+
+static void check_halves(const ox_value *x, const ox_value *w, const ox_value *y, int64_t rows, bool trans) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t j = r % STEP; j < HALF_N; j += STEP) {
+      double want = 0, got = half_at(y, r * HALF_N + j);
+      for (int64_t k = 0; k < K; k++) want += half_at(x, r * K + k) * half_at(w, trans ? j * K + k : k * HALF_N + j);
+      if (!(fabs(got - want) <= 0.02 + 1e-3 * fabs(want)))
+        fail_msg("row %d of %d, column %d: %g, wanted %g", (int)r, (int)rows, (int)j, got, want);
+    }
+}
+
+static void test_weights_in_float16(void **state) {
+  static const char *const texts[] = {
+      "<ir_version: 3, opset_import: [\"\" : 17]> g (float16[m, 1024] x, float16[1024, 17408] w) => "
+      "(float16[m, 17408] y) { y = MatMul (x, w) }",
+      "<ir_version: 3, opset_import: [\"\" : 17]> g (float16[m, 1024] x, float16[17408, 1024] w) => "
+      "(float16[m, 17408] y) { y = Gemm <transB = 1> (x, w) }"};
+  static const int64_t rows[] = {MANY, MANY, 1, 20};
+  (void)state;
+  ox_env *env;
+  CHECK_OK(ox_env_create(NULL, &env));
+  for (int trans = 0; trans < 2; trans++) {
+    int64_t dims[] = {trans ? HALF_N : K, trans ? K : HALF_N};
+    byte_buf b = bytes_with_values(texts[trans], add_half_w, dims);
+    ox_value *w = halves(env, dims[0], dims[1]);
+    ox_session *s = open_with(env, &b, w);
+    for (size_t i = 0; i < OX_COUNT(rows); i++) {
+      ox_value *x = halves(env, rows[i], K), *y = NULL;
+      CHECK_OK(ox_session_run(s, NULL, (const char *const[]){"x"}, (const ox_value *const *)&x, 1, NULL, &y, 1));
+      check_halves(x, w, y, rows[i], trans);
+      ox_value_release(x), ox_value_release(y);
+    }
+    ox_session_release(s), ox_value_release(w);
+    byte_buf_free(&b);
+  }
+  ox_env_release(env);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms_and_bits)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_forms_and_bits), cmocka_unit_test(test_weights_in_float16)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void add_sparse(ox_wire_out *o) {
   ox_out_end(o, s);
 }
 
-static void add_values(ox_wire_out *o, void *w_dim) { add_missing(o, "w", 1, w_dim), add_sparse(o); }
+static void add_values(ox_wire_out *o, void *w_dim) { add_missing(o, "w", OX_F32, 1, w_dim), add_sparse(o); }
 
 /* |n|: elements of w */
 static byte_buf model_without_data(const char *text, int64_t n) { return bytes_with_values(text, add_values, &n); }

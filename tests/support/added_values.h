@@ -9,11 +9,11 @@
 #include "onnx/proto/wire.h"
 #include "support/text_session.h"
 
-/* Writes a float initializer without data to a graph. */
-static inline void add_missing(ox_wire_out *o, const char *name, size_t rank, const int64_t *dims) {
+/* Writes an initializer of type |dtype| without data to a graph. */
+static inline void add_missing(ox_wire_out *o, const char *name, uint32_t dtype, size_t rank, const int64_t *dims) {
   ox_wire_mark t = ox_out_begin(o, OX_GRAPH_PROTO_INITIALIZER), entry;
   for (size_t i = 0; i < rank; i++) ox_out_varint(o, OX_TENSOR_PROTO_DIMS, (uint64_t)dims[i]);
-  ox_out_varint(o, OX_TENSOR_PROTO_DATA_TYPE, OX_F32);
+  ox_out_varint(o, OX_TENSOR_PROTO_DATA_TYPE, dtype);
   ox_out_varint(o, OX_TENSOR_PROTO_DATA_LOCATION, OX_TENSOR_PROTO_DATA_LOCATION_EXTERNAL);
   ox_out_str(o, OX_TENSOR_PROTO_NAME, name);
   entry = ox_out_begin(o, OX_TENSOR_PROTO_EXTERNAL_DATA);

@@ -17,7 +17,8 @@ typedef struct compressing {
 
 ox_gemm_src ox_product_whole(const ox_product *p, size_t matrix) {
   const char *first = p->whole;
-  return (ox_gemm_src){first ? first + matrix * p->k * p->n * sizeof(float) : NULL, OX_F32, p->b_ks, p->b_ns};
+  size_t bytes = p->k * p->n * (ox_dtype_bits(p->b.type) / 8);
+  return (ox_gemm_src){first ? first + matrix * bytes : NULL, p->b.type, p->b_ks, p->b_ns};
 }
 
 void ox_product_plan_gemm(const ox_product *p, ox_gemm_plan *out, const ox_gemm_variant *v, ox_gemm_b mode) {
