@@ -11,6 +11,7 @@
 #include "graph/op_def.h"
 #include "ops/matmul/nbits_floats.h"
 #include "ops/matmul/nbits_source.h"
+#include "ops/matmul/nbits_split.h"
 
 typedef struct nbits_attrs {
   int64_t K, N, bits, block_size, accuracy_level, weight_prepacked;
@@ -25,7 +26,19 @@ static const ox_attr_def attrs[] = {
     OX_ATTR_INT(nbits_attrs, weight_prepacked, 0),
 };
 
-enum { IN_A, IN_B, IN_SCALES, IN_ZERO, IN_GROUP, IN_BIAS, BYTE_ROWS = 4, TILE_BYTES = 160 * 1024, TILE_MACS = 1 << 23 };
+enum {
+  IN_A,
+  IN_B,
+  IN_SCALES,
+  IN_ZERO,
+  IN_GROUP,
+  IN_BIAS,
+  BYTE_ROWS = 4,
+  LEVEL_F32 = 1,
+  LEVEL_BYTES = 4,
+  TILE_BYTES = 160 * 1024,
+  TILE_MACS = 1 << 23
+};
 
 static ox_nbits_source source_of(const nbits_attrs *a, const ox_tensor *b, const ox_tensor *scales,
                                  const ox_tensor *zeros) {
@@ -158,8 +171,26 @@ typedef struct nbits_prep {
   size_t row_bytes;            /* of one ready row */
   size_t panels;               /* of one tile */
   bool tall;                   /* many rows: |floats| */
+  bool split;                  /* one row of floats, which |shared| holds in parts (nbits_split.h) */
   ox_nbits_floats floats;
 } nbits_prep;
+
+/* Whether rows become bytes, which accuracy level 4 allows. Floats are more exact, and faster for many rows where
+ * products of bytes take several instructions. */
+static bool is_quantized(const ox_kernel_ctx *c, const nbits_prep *p) {
+  const nbits_state *s = c->state;
+  return ((const nbits_attrs *)c->attrs)->accuracy_level == LEVEL_BYTES && !s->order &&
+         (s->f.bits <= s->v->byte_bits || p->m < s->v->many);
+}
+
+/* Whether a row of floats is multiplied as the sum of rows of bytes: integers need fewer instructions for it, if their
+ * sums of products are taken in pairs or by an instruction of its own. */
+static bool splits(const ox_kernel_ctx *c, const nbits_prep *p) {
+  const nbits_attrs *a = c->attrs;
+  const nbits_state *s = c->state;
+  return p->m == 1 && !p->quantized && a->accuracy_level != LEVEL_F32 && c->in[IN_A]->dtype == OX_F32 &&
+         p->k == p->padded && !s->order && s->f.bits <= s->v->byte_bits;
+}
 
 /* A ready row: floats, or bytes with scales and sums. */
 static size_t ready_bytes(const nbits_prep *p) {
@@ -175,14 +206,14 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   c->prep = p;
   p->k = (size_t)a->K, p->n = (size_t)a->N, p->m = (size_t)(ox_shape_count(&c->in[IN_A]->shape) / a->K);
   p->blocks = OX_CEIL_DIV(p->k, (size_t)a->block_size), p->padded = p->blocks * (size_t)a->block_size;
-  c->form = !s ? "a column at a time" : a->accuracy_level == 4 && !s->order ? "panels, 8-bit sums" : "panels";
+  c->form = !s ? "a column at a time" : is_quantized(c, p) ? "panels, 8-bit sums" : "panels";
   if (!s) return ox_ctx_plan(c, p->m ? (int64_t)p->n : 0, 2 * p->padded * sizeof(float));
   OX_TRY(pack(c, s, &p->packed));
-  p->quantized = a->accuracy_level == 4 && !s->order;
+  p->quantized = is_quantized(c, p);
   p->tall = !p->quantized && p->m >= s->v->many && c->in[IN_A]->dtype == OX_F32 && !s->order;
   if (p->tall) return ox_nbits_floats_plan(c, &p->floats, p->m, p->n, p->k);
   p->wide = c->in[IN_A]->dtype != OX_F32 || p->k != p->padded || s->order;
-  p->early = p->quantized || p->wide;
+  p->split = splits(c, p), p->early = p->quantized || p->wide || p->split;
   p->row_bytes = ready_bytes(p);
   size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes);
   p->panels = OX_MAX(TILE_BYTES / s->panel_bytes, (size_t)1);
@@ -192,8 +223,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   c->n_stages = 2;
   c->n_tiles[0] = p->early ? (int64_t)p->m : 0;
   c->n_tiles[1] = p->m ? (int64_t)OX_CEIL_DIV(all_panels, p->panels) : 0;
-  if (p->early && !ox_mul_ok(p->m, p->row_bytes, &c->shared_bytes)) return ox_oom();
-  return NULL;
+  if (p->split) c->shared_bytes = ox_nbits_split_bytes(&s->f);
+  return !p->early || p->split || ox_mul_ok(p->m, p->row_bytes, &c->shared_bytes) ? NULL : ox_oom();
 }
 
 /* ---- run ---- */
@@ -257,7 +288,7 @@ static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel,
   size_t most = p->quantized ? (size_t)BYTE_ROWS : s->v->rows;
   for (size_t row = 0; row < p->m; row += t.m) { /* strips of equal height */
     t.m = OX_CEIL_DIV(p->m - row, OX_CEIL_DIV(p->m - row, most));
-    const char *r = p->early ? (const char *)c->shared + row * p->row_bytes : NULL;
+    const char *r = p->early && !p->split ? (const char *)c->shared + row * p->row_bytes : NULL;
     if (p->quantized) {
       t.q = (const int8_t *)r, t.q_scale = (const float *)(const void *)(r + OX_ROUND_UP(p->padded, (size_t)64));
       t.q_sum = t.q_scale + p->blocks;
@@ -303,10 +334,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const nbits_state *s = c->state;
   for (int64_t i = tiles.begin; !s && i < tiles.end; i++) run_plain(c, p, (size_t)i, scratch);
   if (!s) return NULL;
+  const ox_nbits_weights w = {s->v, &s->f, *p->packed, s->panel_bytes, p->n};
   if (p->tall) {
-    const ox_nbits_weights w = {s->v, &s->f, *p->packed, s->panel_bytes, p->n};
     ox_nbits_floats_run(c, &p->floats, &w, c->in[IN_A], c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, stage, tiles,
                         scratch);
+    return NULL;
+  }
+  if (stage == 0 && p->split) {
+    ox_nbits_split_begin(&w, c->in[IN_A]->data, c->shared);
     return NULL;
   }
   if (stage == 0) {
@@ -316,6 +351,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   }
   size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes);
   size_t begin = (size_t)tiles.begin * p->panels, end = OX_MIN((size_t)tiles.end * p->panels, all_panels);
+  if (p->split && ox_nbits_split_run(c, &w, c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, begin, end)) return NULL;
   if (is_abreast(c, p)) {
     const size_t step = (end - begin) / OX_NBITS_ABREAST;
     for (size_t i = 0; i < step; i++) run_abreast(c, p, begin + i, step);

@@ -55,7 +55,13 @@ static void check_product(const nbits_case *t, const float *got, const double *x
   }
 }
 
-static void check_case(const nbits_case *t, uint32_t isa) {
+/* Whether rows become bytes. */
+static bool quantizes(const nbits_case *t, const ox_nbits_variant *v) {
+  const size_t packed = t->bits <= 2 ? 2 : t->bits <= 4 ? 4 : 8;
+  return t->level == 4 && t->constant && !t->group && (packed <= v->byte_bits || (size_t)t->m < v->many);
+}
+
+static void check_case(const nbits_case *t, const ox_nbits_variant *v) {
   size_t m = (size_t)t->m, n = (size_t)t->n, k = (size_t)t->k, bits = (size_t)t->bits, block = (size_t)t->block;
   size_t blocks = (k + block - 1) / block, blob = block * bits / 8, zrow = (blocks * bits + 7) / 8;
   uint8_t *b = calloc(n * blocks, blob), *z = calloc(n, zrow + 1);
@@ -77,11 +83,11 @@ static void check_case(const nbits_case *t, uint32_t isa) {
     w[i] = ((double)q - (double)zf[at]) * (double)s[at];
   }
   for (size_t i = 0; i < m * k; i++) a[i] = (float)draw(2001) * 1e-3f - 1.0f, x[i] = (double)a[i];
-  if (t->level == 4 && t->constant && !t->group) round_to_bytes(x, m, k, block);
+  if (quantizes(t, v)) round_to_bytes(x, m, k, block);
   for (size_t i = 0; i < n; i++) bias[i] = (float)draw(100);
   one_node o;
   one_node_init(&o, "com.microsoft", "MatMulNBits", 1, 1);
-  o.isa = isa, o.run_tiles = 1;
+  o.isa = v->needs, o.run_tiles = 1;
   one_node_int(&o, "K", t->k), one_node_int(&o, "N", t->n), one_node_int(&o, "bits", t->bits);
   one_node_int(&o, "block_size", t->block), one_node_int(&o, "accuracy_level", t->level);
   void (*add)(one_node *, uint32_t, int, const int64_t *, const void *) = t->constant ? one_node_const : one_node_input;
@@ -119,24 +125,88 @@ static void check_not_finite(const ox_nbits_variant *v, float odd, size_t at) {
   for (size_t b = 0; b < 3; b += 2) assert_true(scale[b] == 1 && sum[b] == BLOCK * 65);
 }
 
+/* Parts add up to the row, within a unit of each block's largest magnitude / (127 * 2^14). */
+static void check_parts(const ox_nbits_variant *v) {
+  enum { BLOCK = 32, BLOCKS = 4, N = BLOCK * BLOCKS };
+  float a[N], scale[2 * BLOCKS], sum[2 * BLOCKS];
+  int8_t q[OX_NBITS_PARTS * N];
+  const ox_nbits_parts parts = {q, scale, sum, N};
+  for (int i = 0; i < N; i++) a[i] = i / BLOCK == 2 ? 0 : ((float)draw(2001) - 1000) * (i / BLOCK ? 1e-20f : 3e35f);
+  a[1] = -3e38f, a[2] = 3e38f; /* the ends of the first part */
+  assert_true(v->split(a, BLOCK, BLOCKS, &parts));
+  for (int b = 0; b < BLOCKS; b++) {
+    double high = 0, low = 0;
+    for (int i = b * BLOCK; i < (b + 1) * BLOCK; i++) {
+      int rest = q[N + i] * 128 + q[2 * N + i];
+      double x = (double)scale[2 * b] * q[i] + (double)scale[2 * b + 1] * rest, off = fabs(x - (double)a[i]);
+      if (!(off <= (double)scale[2 * b + 1])) fail_msg("%s: [%d] is %g, wanted %g", v->name, i, x, (double)a[i]);
+      high += q[i], low += rest;
+    }
+    assert_true((double)sum[2 * b] == high && (double)sum[2 * b + 1] == low);
+  }
+  static const float odd[] = {INFINITY, -INFINITY, NAN, 0x1p-100f, 1e-40f};
+  for (size_t i = 0; i < OX_COUNT(odd) * BLOCK; i++) {
+    for (int j = 0; j < BLOCK; j++) a[3 * BLOCK + j] = i / BLOCK < 3 ? 1 : 0;
+    a[3 * BLOCK + i % BLOCK] = odd[i / BLOCK];
+    assert_false(v->split(a, BLOCK, BLOCKS, &parts));
+  }
+}
+
+/* A row of floats with |odd| among them: what a sum of floats makes of it. */
+static void check_odd_row(uint32_t isa, float odd) {
+  enum { K = 64, N = 33, BLOCK = 32 };
+  float a[K], s[N * K / BLOCK];
+  uint8_t b[N * K / 2];
+  for (int i = 0; i < K; i++) a[i] = i == 40 ? odd : fabsf(odd) < 1 ? 0 : (float)(i % 7);
+  for (size_t i = 0; i < OX_COUNT(s); i++) s[i] = 0.5f;
+  for (size_t i = 0; i < sizeof b; i++) b[i] = (uint8_t)draw(256);
+  one_node o;
+  one_node_init(&o, "com.microsoft", "MatMulNBits", 1, 1);
+  o.isa = isa, o.run_tiles = 1;
+  one_node_int(&o, "K", K), one_node_int(&o, "N", N), one_node_int(&o, "bits", 4),
+      one_node_int(&o, "block_size", BLOCK);
+  one_node_input(&o, OX_F32, 2, (int64_t[]){1, K}, a);
+  one_node_const(&o, OX_U8, 3, (int64_t[]){N, K / BLOCK, BLOCK / 2}, b);
+  one_node_const(&o, OX_F32, 1, (int64_t[]){N * K / BLOCK}, s);
+  CHECK_OK(one_node_run(&o));
+  for (int j = 0; j < N; j++) {
+    float want = 0, got = ((const float *)o.out[0].data)[j];
+    for (int i = 0; i < K; i++) want += a[i] * (0.5f * (float)((b[j * K / 2 + i / 2] >> i % 2 * 4 & 15) - 8));
+    if (isnan(want) ? !isnan(got) : got != want)
+      fail_msg("%g: [%d] is %g, wanted %g", (double)odd, j, (double)got, (double)want);
+  }
+  one_node_deinit(&o);
+}
+
 static void check_isa(void **state) {
   const ox_nbits_variant *v = *state;
   if (v->needs & ~ox_isa_host()) skip();
   static const float odd[] = {INFINITY, -INFINITY, NAN};
   for (size_t i = 0; i < OX_COUNT(odd); i++)
     for (size_t at = 0; at < 32; at++) check_not_finite(v, odd[i], at);
+  check_parts(v);
+  for (size_t i = 0; i < OX_COUNT(odd); i++) check_odd_row(v->needs, odd[i]);
+  check_odd_row(v->needs, 0x1p-130f);
   static const int64_t bits[] = {2, 3, 4, 5, 8}, blocks[] = {16, 32, 128}, ks[] = {16, 64, 100, 260},
                        ms[] = {1, 2, 3, 4, 9, 12, 5, 20, 31, 7};
   for (uint32_t i = 0; i < 150; i++) {
     nbits_case t = {ms[i % 10],    1 + draw(40), ks[draw(4)], bits[i / 5 % 5], blocks[draw(3)],
                     i % 2 ? 4 : 0, (int)draw(3), i & 1,       i % 8 != 7,      i % 16 == 15};
-    check_case(&t, v->needs);
+    check_case(&t, v);
   }
-  /* one quantized row, by several panels at a time, some left over, and the last of them narrow */
-  for (uint32_t i = 0; i < 60; i++) {
-    nbits_case t = {1,     20 + draw(150), ks[draw(4)], i % 3 ? 4 : bits[i / 3 % 5], blocks[i % 4 % 3], 4, (int)draw(3),
-                    i & 1, true,           false};
-    check_case(&t, v->needs);
+  /* one row, by several panels at a time, some left over, and the last of them narrow */
+  for (uint32_t i = 0; i < 120; i++) {
+    nbits_case t = {1,
+                    20 + draw(150),
+                    ks[draw(4)],
+                    i % 3 ? 4 : bits[i / 3 % 5],
+                    blocks[i % 4 % 3],
+                    i % 8 < 4 ? 4 : 0,
+                    (int)draw(3),
+                    i & 1,
+                    true,
+                    false};
+    check_case(&t, v);
   }
   /* groups of columns from all over, as many as a block has; for many rows, too */
   for (uint32_t i = 0; i < 20; i++) {
@@ -150,20 +220,20 @@ static void check_isa(void **state) {
                     i & 1,
                     true,
                     true};
-    check_case(&t, v->needs);
+    check_case(&t, v);
   }
   /* many rows, and k in several blocks of the product of floats */
   static const int64_t tall_ks[] = {16, 100, 700, 1300};
   for (uint32_t i = 0; i < 30; i++) {
     nbits_case t = {31 + draw(40), 1 + draw(70), tall_ks[draw(4)], bits[i % 5], blocks[draw(3)], 0, i % 3, i & 1,
                     true,          false};
-    check_case(&t, v->needs);
+    check_case(&t, v);
   }
   /* enough of everything for Strassen's algorithm, and a few rows or columns beyond its tiles */
   static const int64_t seven[][3] = {{100, 768, 768}, {131, 650, 1000}, {300, 900, 602}};
   for (uint32_t i = 0; i < OX_COUNT(seven); i++) {
     nbits_case t = {seven[i][0], seven[i][1], seven[i][2], bits[2 + i], blocks[i], 0, (int)i % 3, i & 1, true, false};
-    check_case(&t, v->needs);
+    check_case(&t, v);
   }
 }
 
@@ -181,8 +251,19 @@ static void test_bad_sizes_are_refused(void **state) {
 
 int main(void) {
   static ox_nbits_variant variants[] = {
-#define OX_NBITS(needs, lanes, rows, many, isa, abreast) \
-  {needs, lanes, rows, many, ox_nbits_run__##isa, abreast, ox_nbits_quantize__##isa, ox_nbits_unpack__##isa, #isa},
+#define OX_NBITS(needs, lanes, rows, many, byte_bits, isa, abreast) \
+  {needs,                                                           \
+   lanes,                                                           \
+   rows,                                                            \
+   many,                                                            \
+   byte_bits,                                                       \
+   ox_nbits_run__##isa,                                             \
+   abreast,                                                         \
+   ox_nbits_quantize__##isa,                                        \
+   ox_nbits_split__##isa,                                           \
+   ox_nbits_run_split__##isa,                                       \
+   ox_nbits_unpack__##isa,                                          \
+   #isa},
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
   };

@@ -25,7 +25,16 @@ typedef struct ox_nbits_format {
   const float *table; /* 16 values, which codes of four bits stand for, whatever |zero|; NULL: code - zero point */
 } ox_nbits_format;
 
-enum { OX_NBITS_ABREAST = 4 };
+enum { OX_NBITS_ABREAST = 4, OX_NBITS_SPLIT_ABREAST = 4, OX_NBITS_PARTS = 3 };
+
+/* A row of floats as the sum of three rows of bytes with row stride |q_rs|, of which the first has the scale[2 b] in
+ * block b, the second 2^7 times and the third once the scale[2 b + 1]. |sum|: of the first, of the two others together,
+ * in units of these scales. */
+typedef struct ox_nbits_parts {
+  int8_t *q;
+  float *scale, *sum;
+  size_t q_rs;
+} ox_nbits_parts;
 
 /* |m| rows by one panel: up to 4 rows of bytes, or up to the variant's |rows| of floats. */
 typedef struct ox_nbits_tile {
@@ -46,7 +55,9 @@ typedef struct ox_nbits_tile {
 typedef struct ox_nbits_variant {
   ox_isa needs;
   size_t lanes, rows; /* rows: the most float rows of a tile */
-  size_t many;        /* from so many float rows on, a product whose tiles unpack their weights to L2 is faster */
+  size_t many;        /* from so many rows on, a product of floats whose tiles unpack their weights to L2 is faster */
+  size_t
+      byte_bits; /* weights of up to so many bits multiply bytes faster than floats: in pairs, or by one instruction */
   void (*run)(const ox_nbits_tile *t);
   /* OX_NBITS_ABREAST tiles of the same quantized row and weights of four bits, read in turns: each is a stream of
    * memory of its own (kern/gemm/compressed_abreast.h). NULL: one after the other is as fast. */
@@ -54,14 +65,21 @@ typedef struct ox_nbits_variant {
   /* Quantizes |blocks| blocks of a row: bytes, scale = largest magnitude / 127, sums of the bytes. The scale of a block
    * with infinities or NaN is NaN. */
   void (*quantize)(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum);
+  /* Splits a row, so that 21 bits of a block's largest magnitude are kept, about as many as by a sum of floats. False,
+   * with nothing made, if a block has infinities or NaN, or its scales would be too small to be exact. */
+  bool (*split)(const float *a, size_t block, size_t blocks, const ox_nbits_parts *out);
+  /* |n| tiles, 1 or OX_NBITS_SPLIT_ABREAST, of that row: their a and q are not used. */
+  void (*run_split)(const ox_nbits_tile *t, size_t n, const ox_nbits_parts *x);
   /* Rows [k0, k0 + kn) of the panel |w| as floats, |lanes| to a row, to |to| with row stride |ld|. */
   void (*unpack)(const ox_nbits_format *f, const uint8_t *w, size_t k0, size_t kn, float *to, size_t ld);
   const char *name;
 } ox_nbits_variant;
 
-#define OX_NBITS(needs, lanes, rows, many, isa, abreast)                                                           \
+#define OX_NBITS(needs, lanes, rows, many, byte_bits, isa, abreast)                                                \
   void ox_nbits_run__##isa(const ox_nbits_tile *t);                                                                \
   void ox_nbits_quantize__##isa(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum); \
+  bool ox_nbits_split__##isa(const float *a, size_t block, size_t blocks, const ox_nbits_parts *out);              \
+  void ox_nbits_run_split__##isa(const ox_nbits_tile *t, size_t n, const ox_nbits_parts *x);                       \
   void ox_nbits_unpack__##isa(const ox_nbits_format *f, const uint8_t *w, size_t k0, size_t kn, float *to, size_t ld);
 void ox_nbits_abreast__avx2(const ox_nbits_tile *t);
 #include "kern/nbits/nbits_variants.inc"

@@ -4,6 +4,8 @@
 
 #define NBITS_RUN ox_nbits_run__avx512
 #define NBITS_QUANTIZE ox_nbits_quantize__avx512
+#define NBITS_SPLIT ox_nbits_split__avx512
+#define NBITS_RUN_SPLIT ox_nbits_run_split__avx512
 #define NBITS_UNPACK ox_nbits_unpack__avx512
 #define NBITS_ROWS 12
 #include "kern/nbits/nbits_body.h"

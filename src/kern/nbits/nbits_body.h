@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/nbits/nbits_body.h - the micro-kernels for few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE,
- * NBITS_UNPACK, the symbols, and NBITS_ABREAST where the vocabulary of bytes has pairs;
+ * NBITS_SPLIT, NBITS_RUN_SPLIT, NBITS_UNPACK, the symbols, and NBITS_ABREAST where the vocabulary of bytes has pairs;
  * NBITS_ROWS, the most rows of floats: they share the unpacking of weights, and their sums stay in registers. */
 #include <math.h>
 #include <stdbool.h>
@@ -42,8 +42,10 @@ OX_INLINE vi32 splat_quad(const int8_t *q) {
 }
 
 #if !VI32_HAS_PAIRS
-enum { PAIRS = 0 };
+enum { PAIRS = 0, PAIRS_VECTORS = 4 };
+#define VI32_PAIRS_SUM(sum) sum
 #else
+#define VI32_PAIRS_SUM(pairs) vi32_pairs_sum(pairs)
 /* Weights of up to four bits. Returns the sum of |vectors| vectors of a block and |m| rows. */
 enum { PAIRS = 1, PAIRS_VECTORS = 4 /* whose sums of pairs fit */ };
 
@@ -263,19 +265,24 @@ void NBITS_UNPACK(const ox_nbits_format *f, const uint8_t *w, size_t k0, size_t 
   }
 }
 
+/* The largest magnitude; NaN if an element is not finite. */
+OX_INLINE float largest(const float *a, size_t n) {
+  vf32 most = vf32_zero(), odd = vf32_zero(); /* odd: 0, or NaN */
+  for (size_t i = 0; i < n; i += L) {
+    vf32 x = vf32_load_n(a + i, vf32_lanes_at(i, n));
+    most = vf32_max(vf32_abs(x), most), odd = vf32_add(odd, vf32_sub(x, x));
+  }
+  return vf32_sum(odd) != 0 ? NAN : vf32_hmax(most);
+}
+
 void NBITS_QUANTIZE(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum) {
   for (size_t b = 0; b < blocks; b++, a += block, q += block) {
-    vf32 most = vf32_zero(), odd = vf32_zero(); /* odd: 0, or NaN if an element is not finite */
-    for (size_t i = 0; i < block; i += L) {
-      vf32 x = vf32_load_n(a + i, vf32_lanes_at(i, block));
-      most = vf32_max(vf32_abs(x), most), odd = vf32_add(odd, vf32_sub(x, x));
-    }
-    if (vf32_sum(odd) != 0) { /* bytes cannot express that: a NaN scale makes the row's products NaN */
+    float top = largest(a, block);
+    if (isnan(top)) { /* bytes cannot express that: a NaN scale makes the row's products NaN */
       memset(q, 0, block);
       scale[b] = NAN, sum[b] = 0;
       continue;
     }
-    float top = vf32_hmax(most);
     scale[b] = top / 127.0f;
     vf32 inverse =
         vf32_splat(top > 0x1p-120f ? 127.0f / top : 0.0f); /* below, the quotient could overflow: use zeros */
@@ -289,3 +296,5 @@ void NBITS_QUANTIZE(const float *a, size_t block, size_t blocks, int8_t *q, floa
     sum[b] = (float)vi32_sum(total);
   }
 }
+
+#include "kern/nbits/nbits_split_body.h"

@@ -4,6 +4,8 @@
 
 #define NBITS_RUN ox_nbits_run__neon
 #define NBITS_QUANTIZE ox_nbits_quantize__neon
+#define NBITS_SPLIT ox_nbits_split__neon
+#define NBITS_RUN_SPLIT ox_nbits_run_split__neon
 #define NBITS_UNPACK ox_nbits_unpack__neon
 #define NBITS_ROWS 4
 #include "kern/nbits/nbits_body.h"

@@ -4,6 +4,8 @@
 
 #define NBITS_RUN ox_nbits_run__scalar
 #define NBITS_QUANTIZE ox_nbits_quantize__scalar
+#define NBITS_SPLIT ox_nbits_split__scalar
+#define NBITS_RUN_SPLIT ox_nbits_run_split__scalar
 #define NBITS_UNPACK ox_nbits_unpack__scalar
 #define NBITS_ROWS 4
 #include "kern/nbits/nbits_body.h"

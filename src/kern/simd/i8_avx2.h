@@ -17,6 +17,11 @@ OX_INLINE vi32 vi32_dot_u8s8(vi32 acc, vi32 a, vi32 b) {
 /* Sums of two products each in 16-bit lanes, which must not overflow: 8 of weights below 16 fit. */
 #define VI32_HAS_PAIRS 1
 OX_INLINE vi32 vi32_pairs_u8s8(vi32 acc, vi32 a, vi32 b) { return _mm256_add_epi16(acc, _mm256_maddubs_epi16(a, b)); }
+/* |acc| as it is now: else the compiler may sum up in another order, for which it would spill many products. */
+OX_INLINE vi32 vi32_pairs_kept(vi32 acc) {
+  __asm__("" : "+x"(acc));
+  return acc;
+}
 OX_INLINE vi32 vi32_pairs_sum(vi32 pairs) { return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)); }
 
 #endif
