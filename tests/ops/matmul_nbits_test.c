@@ -152,6 +152,45 @@ static void check_parts(const ox_nbits_variant *v) {
   }
 }
 
+/* |n| panels by a split row, against doubles. */
+static void check_split_run(const ox_nbits_variant *v, uint32_t bits, ox_nbits_zero zero, size_t n) {
+  enum { BLOCK = 64, BLOCKS = 3, K = BLOCK * BLOCKS, MOST = 16 * OX_NBITS_SPLIT_ABREAST };
+  const ox_nbits_format f = {
+      .bits = bits, .middle = (float)(1 << (bits - 1)), .block = BLOCK, .blocks = BLOCKS, .zero = zero};
+  const size_t record = ox_nbits_record(&f, v->lanes), panel = record * BLOCKS;
+  static uint8_t w[OX_NBITS_SPLIT_ABREAST * BLOCKS * 16 * (BLOCK + 8) + 64];
+  float a[K], scale[2 * BLOCKS], sum[2 * BLOCKS], bias[16], got[OX_NBITS_SPLIT_ABREAST][16];
+  double want[MOST], size[MOST];
+  int8_t q[OX_NBITS_PARTS * K];
+  const ox_nbits_parts parts = {q, scale, sum, K};
+  ox_nbits_tile t[OX_NBITS_SPLIT_ABREAST];
+  for (int i = 0; i < K; i++) a[i] = ((float)draw(2001) - 1000) * 1e-2f;
+  for (size_t i = 0; i < 16; i++) bias[i] = (float)draw(9);
+  for (size_t j = 0; j < n * v->lanes; j++) {
+    want[j] = (double)bias[j % v->lanes], size[j] = 1;
+    for (size_t b = 0; b < BLOCKS; b++) {
+      uint8_t values[BLOCK];
+      float s = (float)(draw(9) + 1) * 0.125f, z = (float)draw(1u << bits) + (zero == OX_NBITS_FLOATS ? 0.5f : 0);
+      if (zero == OX_NBITS_MIDDLE) z = f.middle;
+      for (size_t i = 0; i < BLOCK; i++) {
+        values[i] = (uint8_t)draw(1u << bits);
+        want[j] += (double)a[b * BLOCK + i] * (double)s * ((double)values[i] - (double)z);
+        size[j] += 10 * (double)s * (double)(1 << bits);
+      }
+      ox_nbits_pack(&f, v->lanes, j % v->lanes, values, s, z, w + j / v->lanes * panel + b * record);
+    }
+  }
+  assert_true(v->split(a, BLOCK, BLOCKS, &parts));
+  for (size_t i = 0; i < n; i++)
+    t[i] = (ox_nbits_tile){.f = f, .w = w + i * panel, .n = v->lanes, .bias = bias, .c = got[i]};
+  v->run_split(t, n, &parts);
+  for (size_t j = 0; j < n * v->lanes; j++) {
+    double off = fabs((double)got[j / v->lanes][j % v->lanes] - want[j]);
+    if (!(off <= 2e-7 * size[j]))
+      fail_msg("%s, %u bits: column %d of %d is off by %g of %g", v->name, bits, (int)j, (int)n, off, size[j]);
+  }
+}
+
 /* A row of floats with |odd| among them: what a sum of floats makes of it. */
 static void check_odd_row(uint32_t isa, float odd) {
   enum { K = 64, N = 33, BLOCK = 32 };
@@ -185,6 +224,11 @@ static void check_isa(void **state) {
   for (size_t i = 0; i < OX_COUNT(odd); i++)
     for (size_t at = 0; at < 32; at++) check_not_finite(v, odd[i], at);
   check_parts(v);
+  for (int zero = OX_NBITS_MIDDLE; zero <= OX_NBITS_FLOATS; zero++)
+    for (uint32_t packed = 2; packed <= 8; packed *= 2)
+      for (size_t n = 1; n <= OX_NBITS_SPLIT_ABREAST && (packed <= 4 || v->byte_bits != 4);
+           n += OX_NBITS_SPLIT_ABREAST - 1)
+        check_split_run(v, packed, (ox_nbits_zero)zero, n);
   for (size_t i = 0; i < OX_COUNT(odd); i++) check_odd_row(v->needs, odd[i]);
   check_odd_row(v->needs, 0x1p-130f);
   static const int64_t bits[] = {2, 3, 4, 5, 8}, blocks[] = {16, 32, 128}, ks[] = {16, 64, 100, 260},

@@ -8,11 +8,13 @@
 
 static float float_at(const ox_tensor *t, size_t i) {
   float x;
+  if (t->dtype == OX_F32) return ((const ox_f32u *)t->data)[i];
   ox_convert_select(0)->load_f32[t->dtype](t->data, i, 1, &x);
   return x;
 }
 
 static size_t place_of(const ox_nbits_source *w, size_t row, size_t block) {
+  if (w->share == 1) return w->first_scale + row * w->blocks + block; /* no division */
   return w->first_scale + row * (w->blocks / w->share) + block / w->share;
 }
 
@@ -38,23 +40,24 @@ ox_nbits_format ox_nbits_format_of(size_t bits, size_t block, size_t blocks, con
                                                            : OX_NBITS_FLOATS};
 }
 
-/* Four nibbles of two bytes, one to a byte. */
-static uint32_t spread(uint32_t s) {
-  s = (s | s << 8) & 0x00ff00ff;
-  return (s | s << 4) & 0x0f0f0f0f;
+/* Eight nibbles, one to a byte. */
+static uint64_t spread(uint64_t s) {
+  s = (s | s << 16) & 0x0000ffff0000ffff;
+  s = (s | s << 8) & 0x00ff00ff00ff00ff;
+  return (s | s << 4) & 0x0f0f0f0f0f0f0f0f;
 }
 
 static uint32_t swap(uint32_t s) { return (s & 0x0f0f0f0f) << 4 | (s >> 4 & 0x0f0f0f0f); }
 
-/* The common case: 4 bits, a word of the record from two pairs of bytes. */
+/* The common case: 4 bits, two words of the record from two words of the blob. */
 static void pack_nibbles(const uint8_t *blob, size_t block, bool high_first, size_t lanes, uint8_t *to) {
-  size_t vectors = block / 8;
-  for (size_t v = 0; v < vectors; v++, to += lanes * 4) {
-    const uint8_t *low = blob + 2 * v, *high = low + 2 * vectors;
-    uint32_t x = low[0] | (uint32_t)low[1] << 8, y = high[0] | (uint32_t)high[1] << 8;
+  const size_t half = block / 4, step = lanes * 4;
+  uint32_t x, y;
+  for (size_t i = 0; i < half; i += 4, to += 2 * step) {
+    memcpy(&x, blob + i, 4), memcpy(&y, blob + half + i, 4);
     if (high_first) x = swap(x), y = swap(y);
-    x = spread(x) | spread(y) << 4;
-    memcpy(to, &x, 4);
+    const uint64_t words = spread(x) | spread(y) << 4;
+    memcpy(to, &words, 4), memcpy(to + step, (const char *)&words + 4, 4);
   }
 }
 

@@ -106,10 +106,15 @@ enum { COLUMNS = 64, MOST_BLOCK = 256 };
 
 /* |n| integers from element |at| on, unsigned. */
 static void take(const weights *w, const uint8_t *data, int64_t at, int64_t n, uint8_t *to) {
-  if (w->bits == 8)
-    for (int64_t i = 0; i < n; i++) to[i] = (uint8_t)(data[at + i] ^ w->middle);
-  else
-    for (int64_t i = 0; i < n; i++, at++) to[i] = (uint8_t)((data[at / 2] >> at % 2 * 4 & 15) ^ w->middle);
+  const uint8_t middle = (uint8_t)w->middle;
+  if (w->bits == 8) {
+    for (int64_t i = 0; i < n; i++) to[i] = data[at + i] ^ middle;
+    return;
+  }
+  data += at / 2;
+  if (at % 2 && n > 0) *to++ = *data++ >> 4 ^ middle, n--;
+  for (int64_t i = 0; i < n / 2; i++) to[2 * i] = (data[i] & 15) ^ middle, to[2 * i + 1] = data[i] >> 4 ^ middle;
+  if (n % 2) to[n - 1] = (data[n / 2] & 15) ^ middle;
 }
 
 /* Copies what lies in [first, first + n) of the bytes [at, at + bytes) of the result. */
@@ -123,6 +128,7 @@ static void put(const uint8_t *from, int64_t at, int64_t bytes, int64_t first, i
 static void turn(const weights *w, int64_t rows, int64_t piece, int64_t bytes, const ox_tensor *x, int64_t first,
                  int64_t n, uint8_t *to) {
   uint8_t square[MOST_BLOCK][COLUMNS], packed[MOST_BLOCK];
+  const bool pairs = w->bits == 4;
   int64_t each = 8 / w->bits, of_piece = OX_CEIL_DIV(piece, each), last = (first + n - 1) / bytes + 1;
   for (int64_t c0 = first / bytes, c1; c0 < last; c0 = c1) {
     c1 = OX_MIN(c0 + COLUMNS, last);
@@ -130,9 +136,10 @@ static void turn(const weights *w, int64_t rows, int64_t piece, int64_t bytes, c
       int64_t height = OX_MIN(piece, rows - r0), at = r0 / piece * of_piece;
       for (int64_t r = 0; r < height; r++) take(w, x->data, (r0 + r) * w->columns + c0, c1 - c0, square[r]);
       memset(square[height], 0, sizeof square[0] * (size_t)(of_piece * each - height));
+      for (int64_t i = 0; i < of_piece && pairs; i++) /* row i: of what were rows 2 i and 2 i + 1 */
+        for (int64_t c = 0; c < COLUMNS; c++) square[i][c] = (uint8_t)(square[2 * i][c] | square[2 * i + 1][c] << 4);
       for (int64_t c = 0; c < c1 - c0; c++) {
-        for (int64_t i = 0; i < of_piece; i++)
-          packed[i] = each == 1 ? square[i][c] : (uint8_t)(square[2 * i][c] | square[2 * i + 1][c] << 4);
+        for (int64_t i = 0; i < of_piece; i++) packed[i] = square[i][c];
         put(packed, (c0 + c) * bytes + at, OX_MIN(of_piece, bytes - at), first, n, to);
       }
     }
@@ -169,9 +176,11 @@ static void make_zeros(const ox_tensor *z, const void *arg, int64_t first, int64
 static void make_scales(const ox_tensor *s, const void *arg, int64_t first, int64_t n, void *to) {
   const weights *w = arg;
   const ox_f32u *from = s->data;
-  for (int64_t i = 0; i < n; i++)
-    ((float *)to)[i] = from[w->scales ? (first + i) / w->blocks % w->scales
-                                      : (first + i) % w->blocks * w->columns + (first + i) / w->blocks];
+  int64_t column = first / w->blocks, block = first % w->blocks;
+  for (int64_t i = 0; i < n; i++, block++) {
+    if (block == w->blocks) block = 0, column++;
+    ((float *)to)[i] = from[w->scales ? column % w->scales : block * w->columns + column];
+  }
 }
 
 /* ---- the edit ---- */
