@@ -87,7 +87,7 @@ static void check_case(const nbits_case *t, const ox_nbits_variant *v) {
   for (size_t i = 0; i < n; i++) bias[i] = (float)draw(100);
   one_node o;
   one_node_init(&o, "com.microsoft", "MatMulNBits", 1, 1);
-  o.isa = v->needs, o.run_tiles = 1;
+  o.isa = ox_isa_implied(v->needs), o.run_tiles = 1;
   one_node_int(&o, "K", t->k), one_node_int(&o, "N", t->n), one_node_int(&o, "bits", t->bits);
   one_node_int(&o, "block_size", t->block), one_node_int(&o, "accuracy_level", t->level);
   void (*add)(one_node *, uint32_t, int, const int64_t *, const void *) = t->constant ? one_node_const : one_node_input;
@@ -201,7 +201,7 @@ static void check_odd_row(uint32_t isa, float odd) {
   for (size_t i = 0; i < sizeof b; i++) b[i] = (uint8_t)draw(256);
   one_node o;
   one_node_init(&o, "com.microsoft", "MatMulNBits", 1, 1);
-  o.isa = isa, o.run_tiles = 1;
+  o.isa = ox_isa_implied(isa), o.run_tiles = 1;
   one_node_int(&o, "K", K), one_node_int(&o, "N", N), one_node_int(&o, "bits", 4),
       one_node_int(&o, "block_size", BLOCK);
   one_node_input(&o, OX_F32, 2, (int64_t[]){1, K}, a);
