@@ -12,7 +12,7 @@ add_custom_command(OUTPUT ${device_texts} DEPENDS ${device_kernels} ${CMAKE_SOUR
 file(GLOB device_core CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugins/device/*.c
   ${CMAKE_SOURCE_DIR}/src/plugins/device/ops/*.c)
 set(device_rules src/ep/cpu/quantized.c src/ep/cpu/rules/qdq_product.c src/ep/cpu/rules/qdq_wise.c
-  src/ep/cpu/rules/dyn_quant.c src/ep/cpu/rules/attention_fuse.c src/ep/cpu/rules/gated_act.c
+  src/ep/cpu/rules/dyn_quant.c src/ep/cpu/attention_scores.c src/ep/cpu/rules/attention_fuse.c src/ep/cpu/rules/gated_act.c
   src/ep/cpu/rules/layer_norm_fuse.c)
 set(device_base ${onyx_plugin_reason} src/base/alloc.c src/base/huge_pages.c src/base/arena.c src/base/digest.c src/base/cgroup.c src/base/memory.c src/graph/dtype.c)
 

@@ -21,6 +21,13 @@
        "v0 = Reshape (c, s) v1 = Transpose <perm = [0, 2, 1, 3]> (v0) v = Concat <axis = -2> (pv, v1) "         \
        "kt = Transpose <perm = [0, 1, 3, 2]> (k) "
 #define SCORES(mask) " m = MatMul (q, kt) d = Div (m, r) e = Add (d, " mask ") p = Softmax (e) "
+/* The last of the rows sees no key. */
+#define CHOICE                                                                                                \
+  HEAD "(float[2, 5, 12] a, float[2, 5, 12] b, float[2, 5, 12] c, float[2, 1, 1, 5] mask) => "                \
+       "(float[2, 5, 12] y) <int64[4] s = {2, -1, 3, 4}, int64[3] t = {2, -1, 12}, float r = {2}, "           \
+       "float low = {-3.4028235e38}, float high = {-1e4}, bool[1, 1, 5, 5] cond = {1, 0, 0, 0, 1, 1, 1, 0, "  \
+       "0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0}, bool[1, 1, 5, 1] wide = {1, 0, 1, 0, 1}> {" Q K V \
+       "m = MatMul (q, k) d = Div (m, r) "
 
 static const rg_row rows[] = {
     {HEAD IO CONSTS "{ " Q K V "m = MatMul (q, k) d = Div (m, r) e = Add (d, mask) p = Softmax <axis = -1> (e) " OUT
@@ -159,6 +166,17 @@ static const rg_row rows[] = {
      "(float[2, 3, 5, 4] q, float[2, 3, 4, 7] k, float[2, 3, 6, 7] v) => (float[2, 3, 6, 5] y, float[2, 3, 5, 7] p) "
      "{ m = MatMul (q, k) p = Softmax (m) t = Transpose <perm = [0, 1, 3, 2]> (p) y = MatMul (v, t) }",
      "!attention-turned", NULL, 1e-5},
+    /* scores that are given up by choice: with a mask behind that or before, without one; kept where it is false */
+    {CHOICE "w = Where (cond, d, low) e = Add (w, mask) p = Softmax (e) " OUT "}", "attention", "Add Attention", 1e-5},
+    {CHOICE "w = Where (cond, d, low) e = Add (mask, w) p = Softmax (e) " OUT "}", "attention", NULL, 1e-5},
+    {CHOICE "e = Add (d, mask) w = Where (cond, low, e) p = Softmax (w) " OUT "}", "attention", NULL, 1e-5},
+    {CHOICE "e = Add (mask, d) w = Where (cond, e, low) p = Softmax (w) " OUT "}", "attention", "Where Attention",
+     1e-5},
+    {CHOICE "w = Where (cond, low, d) p = Softmax (w) " OUT "}", "attention", NULL, 1e-5},
+    {CHOICE "w = Where (cond, d, high) p = Softmax (w) " OUT "}", "!attention", NULL, 1e-5},
+    {CHOICE "w = Where (cond, d, high) e = Add (w, mask) p = Softmax (e) " OUT "}", "!attention", NULL, 1e-5},
+    {CHOICE "w = Where (wide, d, low) p = Softmax (w) " OUT "}", "!attention", NULL, 1e-5},
+    {CHOICE "w = Where (cond, d, low) w2 = Where (cond, w, low) p = Softmax (w2) " OUT "}", "!attention", NULL, 1e-5},
     /* over another axis; probabilities read elsewhere; a mask that is not added; a negative scale */
     {HEAD IO CONSTS "{ " Q K V "m = MatMul (q, k) p = Softmax <axis = 2> (m) " OUT "}", "!attention", NULL, 1e-5},
     {HEAD

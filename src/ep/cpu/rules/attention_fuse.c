@@ -3,7 +3,7 @@
  * the standard's Attention for models of any operator set. Heads that were split by Reshape and Transpose are handed
  * over unsplit; a key/value cache that is appended by Concat becomes past and present. Removes four nodes or more. */
 #include "base/status.h"
-#include "onyx/rewrite.h"
+#include "ep/cpu/attention_scores.h"
 
 static const char onyx[] = "ai.onyx";
 
@@ -20,10 +20,7 @@ typedef struct operand {
 
 typedef struct found {
   operand q, k, v;
-  ox_id mask;
-  ox_id window_mask; /* OX_NONE, or [windows, heads or 1, rows, keys], dimensions of 1 in front */
-  double scale;
-  ox_id scores; /* the product of Q and K */
+  ox_scores scores; /* with the scales of Q and K */
   ox_id softmax;
   ox_id weights; /* the node that makes the product's first input: the Softmax, or the Where behind it */
   int guarded;   /* that Where makes weights that are NaN 0 */
@@ -33,24 +30,6 @@ typedef struct found {
 static int has_perm(const ox_rewrite *g, ox_id node, int a, int b, int c, int d) {
   const ox_attr_view *p = ox_attr_ints(g, node, "perm");
   return p && p->n == 4 && p->ints[0] == a && p->ints[1] == b && p->ints[2] == c && p->ints[3] == d;
-}
-
-/* Peels products with and quotients by a positive constant off |v|. */
-static ox_id unscale(const ox_rewrite *g, ox_id v, double *scale) {
-  for (int left = 3; left > 0; left--) {
-    ox_id n = ox_up1(g, v, "Mul|Div");
-    double c;
-    if (n == OX_NONE) return v;
-    int div = ox_is(g, n, "Div");
-    if (ox_const_scalar(g, ox_in(g, n, 1), &c) && c > 0) {
-      *scale = div ? *scale / c : *scale * c, v = ox_in(g, n, 0);
-    } else if (!div && ox_const_scalar(g, ox_in(g, n, 0), &c) && c > 0) {
-      *scale *= c, v = ox_in(g, n, 1);
-    } else {
-      return v;
-    }
-  }
-  return v;
 }
 
 /* Follows a value in [batch, heads, rows, width] form to its source. */
@@ -65,10 +44,6 @@ static operand follow(const ox_rewrite *g, ox_id v) {
   return o;
 }
 
-static int equal_dims(const ox_shape *a, int i, const ox_shape *b, int j) {
-  return a->dim[i] == b->dim[j] && a->dim[i] != -1;
-}
-
 /* PyTorch's newer exporter transposes K while batch and heads are one dimension: |v| = Reshape(Transpose(Reshape(K))).
  * Where the first Reshape is gone, K is split again, for which no more than one dimension may be unknown. */
 static int follow_merged_key(const ox_rewrite *g, ox_id v, operand *k) {
@@ -79,10 +54,10 @@ static int follow_merged_key(const ox_rewrite *g, ox_id v, operand *k) {
   const ox_shape *out = ox_shape_at(g, v), *y = ox_shape_at(g, from);
   const ox_shape *x = ox_shape_at(g, merge == OX_NONE ? OX_NONE : ox_in(g, merge, 0));
   int rows_first = p->ints[0] == 1, unknown = 0;
-  if (out->rank != 4 || y->rank != 3 || !equal_dims(out, 2, y, 2) || !equal_dims(out, 3, y, rows_first ? 0 : 1))
+  if (out->rank != 4 || y->rank != 3 || !ox_dims_equal(out, 2, y, 2) || !ox_dims_equal(out, 3, y, rows_first ? 0 : 1))
     return 0;
-  if (!rows_first && x->rank == 4 && equal_dims(x, 0, out, 0) && equal_dims(x, 1, out, 1) && equal_dims(x, 2, out, 3) &&
-      equal_dims(x, 3, out, 2)) {
+  if (!rows_first && x->rank == 4 && ox_dims_equal(x, 0, out, 0) && ox_dims_equal(x, 1, out, 1) &&
+      ox_dims_equal(x, 2, out, 3) && ox_dims_equal(x, 3, out, 2)) {
     *k = follow(g, ox_in(g, merge, 0));
     return 1;
   }
@@ -97,7 +72,7 @@ static int follow_merged_key(const ox_rewrite *g, ox_id v, operand *k) {
 
 /* K comes as [batch, heads, width, rows]. */
 static int follow_key(const ox_rewrite *g, ox_id v, double *scale, operand *k) {
-  v = unscale(g, v, scale);
+  v = ox_scores_unscale(g, v, scale);
   ox_id t = ox_up(g, v, "Transpose");
   if (has_perm(g, t, 0, 2, 3, 1)) { /* both transposes in one */
     *k = (operand){OX_NONE, ox_in(g, t, 0), OX_NONE, OX_NONE, OX_NONE, 0, {0}};
@@ -105,7 +80,7 @@ static int follow_key(const ox_rewrite *g, ox_id v, double *scale, operand *k) {
   }
   if (t == OX_NONE) return follow_merged_key(g, v, k);
   if (!has_perm(g, t, 0, 1, 3, 2)) return 0;
-  *k = follow(g, unscale(g, ox_in(g, t, 0), scale));
+  *k = follow(g, ox_scores_unscale(g, ox_in(g, t, 0), scale));
   return 1;
 }
 
@@ -121,61 +96,6 @@ static int sizes(const ox_rewrite *g, const operand *o, int64_t *heads, int64_t 
   *heads = o->bshd != OX_NONE ? dim4(g, o->bshd, 2) : dim4(g, o->bhsd, 1);
   *width = o->bshd != OX_NONE ? dim4(g, o->bshd, 3) : dim4(g, o->bhsd, 3);
   return *heads > 0 && *width > 0;
-}
-
-/* The kernel broadcasts all but the last dimension of a mask, and takes a shorter one as masked out. It does not
- * broadcast the scores. */
-static int mask_ok(const ox_rewrite *g, ox_id mask, ox_id scores) {
-  const ox_shape *m = ox_shape_at(g, mask), *s = ox_shape_at(g, scores);
-  if (m->rank < 2 || m->rank > 4 || s->rank != 4 || ox_dtype_of(g, mask) != OX_F32) return 0;
-  for (int i = 0; i < m->rank; i++) {
-    int64_t has = m->dim[i], rows = s->dim[4 - m->rank + i];
-    if (has > 1 && rows >= 0 && has != rows) return 0;
-  }
-  int64_t last = m->dim[m->rank - 1], want = s->dim[3];
-  return last == want ? last != -1 : last < -1 || (last > 1 && want < 0);
-}
-
-/* |split|: the |scores|, [batch * windows, heads, rows, keys], with batch and windows as two dimensions. */
-static int window_mask_ok(const ox_rewrite *g, ox_id mask, ox_id split, ox_id scores) {
-  const ox_shape *m = ox_shape_at(g, mask), *x = ox_shape_at(g, split), *s = ox_shape_at(g, scores);
-  if (x->rank != 5 || s->rank != 4 || m->rank < 4 || m->rank > 5 || ox_dtype_of(g, mask) != OX_F32) return 0;
-  if (m->rank == 5 && m->dim[0] != 1) return 0;
-  const int64_t *own = m->dim + m->rank - 4; /* windows, heads, rows, keys */
-  for (int i = 1; i < 4; i++)
-    if (!equal_dims(x, i + 1, s, i) || (own[i] != s->dim[i] && (i != 1 || own[i] != 1)) || own[i] < 1) return 0;
-  return own[0] > 0 && own[0] == x->dim[1];
-}
-
-/* Shifted windows (Swin) have a mask each: scores = Reshape(Reshape(scores) + mask). */
-static ox_id without_window_mask(const ox_rewrite *g, ox_id v, found *f) {
-  ox_id merge = ox_up1(g, v, "Reshape"), add = merge == OX_NONE ? OX_NONE : ox_up1(g, ox_in(g, merge, 0), "Add");
-  f->window_mask = OX_NONE;
-  for (uint32_t i = 0; i < 2 && add != OX_NONE; i++) {
-    ox_id split = ox_up1(g, ox_in(g, add, i), "Reshape"), mask = ox_in(g, add, 1 - i);
-    if (split == OX_NONE || !ox_same_shape(ox_shape_at(g, ox_in(g, split, 0)), ox_shape_at(g, v))) continue;
-    if (!window_mask_ok(g, mask, ox_in(g, add, i), v)) continue;
-    f->window_mask = mask;
-    return ox_in(g, split, 0);
-  }
-  return v;
-}
-
-/* From the Softmax's input |v| back to Q, and to the product Q K^T, or OX_NONE. */
-static ox_id find_scores(const ox_rewrite *g, ox_id v, found *f) {
-  v = without_window_mask(g, v, f);
-  ox_id add = ox_up1(g, v, "Add"), product = OX_NONE;
-  f->mask = OX_NONE, f->scale = 1;
-  for (uint32_t i = 0; i < 2 && product == OX_NONE; i++) {
-    ox_id scores = add == OX_NONE ? v : ox_in(g, add, i);
-    f->scale = 1;
-    product = ox_up1(g, unscale(g, scores, &f->scale), "MatMul");
-    if (add == OX_NONE) break;
-    f->mask = ox_in(g, add, 1 - i);
-    if (product != OX_NONE && !mask_ok(g, f->mask, scores)) product = OX_NONE;
-  }
-  if (product != OX_NONE) f->q = follow(g, unscale(g, ox_in(g, product, 0), &f->scale));
-  return product;
 }
 
 /* Whether |v| is read on the way to the product |last| alone. What else read a cache might be what masks are made from:
@@ -203,7 +123,7 @@ static int layout_ok(const ox_rewrite *g, ox_id root, found *f) {
   if (heads[0] != heads[1] || heads[0] != heads[2] || width[0] != width[1]) return 0;
   int flat = f->last != OX_NONE && f->q.bshd != OX_NONE && f->k.bshd != OX_NONE && f->v.bshd != OX_NONE;
   if (flat && (f->k.past != OX_NONE || f->v.past != OX_NONE))
-    flat = has_cache(g, &f->k, f->scores) && has_cache(g, &f->v, root);
+    flat = has_cache(g, &f->k, f->scores.product) && has_cache(g, &f->v, root);
   if (!flat) f->last = OX_NONE;
   return 1;
 }
@@ -228,15 +148,21 @@ static int find_softmax(const ox_rewrite *g, ox_id root, ox_id w, found *f) {
   return (axis == -1 || axis == 3) && ox_shape_at(g, ox_out(g, root, 0))->rank == 4;
 }
 
+/* The scores that the Softmax works on, and Q. */
+static int find_query(const ox_rewrite *g, found *f) {
+  if (!ox_scores_find(g, ox_in(g, f->softmax, 0), &f->scores)) return 0;
+  f->q = follow(g, ox_scores_unscale(g, ox_in(g, f->scores.product, 0), &f->scores.scale));
+  return 1;
+}
+
 static int find(const ox_rewrite *g, ox_id root, found *f) {
   ox_id y = ox_out(g, root, 0);
   if (!find_softmax(g, root, ox_in(g, root, 0), f)) return 0;
   f->v = follow(g, ox_in(g, root, 1));
   f->last = ox_only_user(g, y);
   if (!ox_is(g, f->last, "Transpose") || !has_perm(g, f->last, 0, 2, 1, 3)) f->last = OX_NONE;
-  f->scores = find_scores(g, ox_in(g, f->softmax, 0), f);
-  return f->scores != OX_NONE && f->q.concat == OX_NONE && follow_key(g, ox_in(g, f->scores, 1), &f->scale, &f->k) &&
-         layout_ok(g, root, f);
+  return find_query(g, f) && f->q.concat == OX_NONE &&
+         follow_key(g, ox_in(g, f->scores.product, 1), &f->scores.scale, &f->k) && layout_ok(g, root, f);
 }
 
 static const ox_pat product[] = {{.op = "MatMul", .types = OX_BIT(OX_F32)}};
@@ -263,34 +189,20 @@ static ox_status *hand_over_cache(const ox_rewrite *g, ox_id node, const operand
 
 static ox_status *set_numbers(const ox_rewrite *g, ox_id node, const found *f) {
   if (f->guarded) OX_TRY(ox_set_int(g, node, "nan_to_zero", 1));
-  return ox_set_float(g, node, "scale", (float)f->scale);
+  return ox_set_float(g, node, "scale", (float)f->scores.scale);
 }
 
-enum { MASK = 3, PAST_K, PAST_V, WINDOW_MASK = 7, INPUTS };
-
-/* The inputs behind V; returns how many there are in all. */
-static ox_status *fill_masks(const ox_rewrite *g, const found *f, ox_id in[INPUTS], uint32_t *out_n) {
-  for (int i = MASK; i < INPUTS; i++) in[i] = OX_NONE;
-  in[MASK] = f->mask;
-  *out_n = f->mask != OX_NONE ? MASK + 1 : MASK;
-  if (f->window_mask == OX_NONE) return NULL;
-  const ox_shape *m = ox_shape_at(g, f->window_mask);
-  in[WINDOW_MASK] = f->window_mask, *out_n = INPUTS;
-  if (m->rank == 4) return NULL;
-  ox_id shape, node;
-  OX_TRY(ox_i64_const(g, m->dim + 1, 4, &shape));
-  return ox_emit(g, NULL, "Reshape", (ox_id[]){f->window_mask, shape}, 2, &node, &in[WINDOW_MASK]);
-}
+enum { PAST_K = 4, PAST_V };
 
 /* Heads stay together: the product's place is taken by Attention on 3-D tensors, the Transpose's by a Reshape. */
 static ox_status *apply_flat(const ox_rewrite *g, ox_id root, const found *f) {
-  ox_id in[INPUTS], out, node, shape;
+  ox_id in[OX_SCORES_INPUTS], out, node, shape;
   uint32_t n_in;
   int64_t heads = dim4(g, f->q.bshd, 2), split[4] = {0, 0, heads, dim4(g, f->v.bshd, 3)};
   OX_TRY(unsplit(g, f->q.bshd, &in[0]));
   OX_TRY(unsplit(g, f->k.bshd, &in[1]));
   OX_TRY(unsplit(g, f->v.bshd, &in[2]));
-  OX_TRY(fill_masks(g, f, in, &n_in));
+  OX_TRY(ox_scores_masks(g, &f->scores, in, &n_in));
   in[PAST_K] = f->k.past, in[PAST_V] = f->v.past;
   if (f->k.past != OX_NONE && n_in <= PAST_V) n_in = PAST_V + 1;
   OX_TRY(g->api->add_value(g, NULL, NULL, &out));
@@ -335,10 +247,10 @@ static ox_status *split_key(const ox_rewrite *g, const operand *k, ox_id *out) {
 }
 
 static ox_status *apply_split(const ox_rewrite *g, ox_id root, const found *f) {
-  ox_id in[INPUTS] = {f->q.bhsd, OX_NONE, f->v.bhsd};
+  ox_id in[OX_SCORES_INPUTS] = {f->q.bhsd, OX_NONE, f->v.bhsd};
   uint32_t n_in;
   OX_TRY(split_key(g, &f->k, &in[1]));
-  OX_TRY(fill_masks(g, f, in, &n_in));
+  OX_TRY(ox_scores_masks(g, &f->scores, in, &n_in));
   OX_TRY(ox_remake(g, root, onyx, "Attention", in, n_in));
   return set_numbers(g, root, f);
 }
@@ -355,14 +267,13 @@ static ox_status *apply(const ox_rewrite *g, const ox_match *m) {
 static int find_turned(const ox_rewrite *g, ox_id root, found *f) {
   ox_id turn = ox_up1(g, ox_in(g, root, 1), "Transpose");
   if (!has_perm(g, turn, 0, 1, 3, 2) || !find_softmax(g, root, ox_in(g, turn, 0), f)) return 0;
-  ox_id scores = find_scores(g, ox_in(g, f->softmax, 0), f);
-  if (scores == OX_NONE || f->window_mask != OX_NONE) return 0;
-  f->k.bhsd = unscale(g, ox_in(g, scores, 1), &f->scale), f->v.bhsd = ox_in(g, root, 0);
+  if (!find_query(g, f) || f->scores.window_mask != OX_NONE) return 0;
+  f->k.bhsd = ox_scores_unscale(g, ox_in(g, f->scores.product, 1), &f->scores.scale), f->v.bhsd = ox_in(g, root, 0);
   const ox_shape *q = ox_shape_at(g, f->q.bhsd), *k = ox_shape_at(g, f->k.bhsd), *v = ox_shape_at(g, f->v.bhsd);
   if (q->rank != 4 || k->rank != 4 || v->rank != 4 || q->dim[3] < 1 || v->dim[2] < 1) return 0;
   for (int i = 0; i < 2; i++)
-    if (!equal_dims(q, i, k, i) || !equal_dims(q, i, v, i)) return 0;
-  return q->dim[1] > 0 && equal_dims(q, 3, k, 2) && equal_dims(k, 3, v, 3);
+    if (!ox_dims_equal(q, i, k, i) || !ox_dims_equal(q, i, v, i)) return 0;
+  return q->dim[1] > 0 && ox_dims_equal(q, 3, k, 2) && ox_dims_equal(k, 3, v, 3);
 }
 
 static int guard_turned(const ox_rewrite *g, ox_match *m) {
@@ -382,12 +293,14 @@ static ox_status *swapped(const ox_rewrite *g, ox_id v, ox_id *out) {
 /* Rows of a few channels are turned instead of the weights, which are never stored. */
 static ox_status *apply_turned(const ox_rewrite *g, const ox_match *m) {
   const found *f = OX_CAPTURED(m, found);
-  ox_id root = m->node[0], in[4] = {f->q.bhsd, OX_NONE, OX_NONE, f->mask}, out, node, turn;
+  ox_id root = m->node[0], in[OX_SCORES_INPUTS] = {f->q.bhsd}, out, node, turn;
+  uint32_t n_in;
   turn = ox_producer(g, ox_in(g, root, 1));
   OX_TRY(swapped(g, f->k.bhsd, &in[1]));
   OX_TRY(swapped(g, f->v.bhsd, &in[2]));
+  OX_TRY(ox_scores_masks(g, &f->scores, in, &n_in));
   OX_TRY(g->api->add_value(g, NULL, NULL, &out));
-  OX_TRY(g->api->add_node(g, onyx, "Attention", ox_name_of(g, root), in, f->mask == OX_NONE ? 3 : 4, &out, 1, &node));
+  OX_TRY(g->api->add_node(g, onyx, "Attention", ox_name_of(g, root), in, n_in, &out, 1, &node));
   OX_TRY(set_numbers(g, node, f));
   OX_TRY(g->api->infer(g, node));
   OX_TRY(ox_remake(g, root, NULL, "Transpose", &out, 1));
