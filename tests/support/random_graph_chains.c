@@ -96,6 +96,40 @@ void maker_attention(maker *m, int x) {
   maker_put(m, "  v%d = Reshape (zx%d, w%d)\n", maker_add(m, out, v.size), id, back);
 }
 
+/* Attention with a cache: what is in front of keys and values, which have masks made of them or rows that choose. */
+void maker_decoder(maker *m, int x) {
+  if ((x = with_three_axes(m, x)) < 0) return;
+  maker_value v = m->value[x];
+  int64_t heads = MAKER_ONE_OF(m, 1, 2, 3), of = MAKER_ONE_OF(m, 4, 8, 5), in = v.shape.dim[2], steps = v.shape.dim[1];
+  maker_shape w = {2, {in, heads * of}}, out = {3, {v.shape.dim[0], steps, heads * of}}, mask = {2, {steps, 2 * steps}};
+  if (maker_count(&w) > MAKER_CONSTANT || !maker_fits(&out, in + 2 * steps) || maker_count(&mask) > MAKER_CONSTANT)
+    return;
+  maker_use(m, x);
+  int to = maker_ints(m, (const int64_t[]){0, 0, heads, of}, 4),
+      back = maker_ints(m, (const int64_t[]){0, 0, heads * of}, 3), by = maker_float(m, sqrt((double)of));
+  int id = m->n_bodies++;
+  static const char *const parts[] = {"zq", "zk", "zu", "zg", "zh"}; /* zg, zh: the past */
+  for (int i = 0; i < 5; i++) put_heads(m, x, id, parts[i], w, to, "0, 2, 1, 3");
+  maker_put(m, "  zc%d = Concat <axis = 2> (zgt%d, zkt%d) ze%d = Concat <axis = -2> (zht%d, zut%d) ", id, id, id, id,
+            id, id);
+  maker_put(m, "zf%d = Transpose <perm = [0, 1, 3, 2]> (zc%d) zs%d = MatMul (zqt%d, zf%d) zd%d = Div (zs%d, w%d) ", id,
+            id, id, id, id, id, id, by);
+  char last = 'd';
+  if (m->kind == MAKER_FLOATS && maker_chance(m, 40)) {
+    int cond = maker_integers(m, "bool", mask, 0, 1), low = maker_float(m, -3e38);
+    maker_put(m, "zw%d = Where (w%d, zd%d, w%d) ", id, cond, id, low), last = 'w';
+  }
+  if (maker_chance(m, 50)) {
+    int row = maker_floats(m, (maker_shape){2, {of, 1}}, -0.5, 0.5);
+    maker_put(m, "zm%d = MatMul (z%c%d, w%d) zn%d = Transpose <perm = [0, 1, 3, 2]> (zm%d) za%d = Add (z%c%d, zn%d) ",
+              id, maker_chance(m, 50) ? 'c' : 'e', id, row, id, id, id, last, id, id);
+    last = 'a';
+  }
+  maker_put(m, "zp%d = Softmax <axis = -1> (z%c%d) zo%d = MatMul (zp%d, ze%d) ", id, last, id, id, id, id);
+  maker_put(m, "zx%d = Transpose <perm = [0, 2, 1, 3]> (zo%d)\n", id, id);
+  maker_put(m, "  v%d = Reshape (zx%d, w%d)\n", maker_add(m, out, v.size), id, back);
+}
+
 /* LayerNormalization or RMSNormalization, written out. */
 void maker_norm_written_out(maker *m, int x) {
   maker_value v = m->value[x];

@@ -104,6 +104,7 @@ void maker_sequence(maker *m, int x);
 /* random_graph_chains.c: networks and functions of several nodes, shapes that are computed. */
 void maker_recurrent(maker *m, int x);
 void maker_attention(maker *m, int x);
+void maker_decoder(maker *m, int x);
 void maker_norm_written_out(maker *m, int x);
 void maker_shape_of(maker *m, int x);
 void maker_einsum(maker *m, int x);
