@@ -159,6 +159,11 @@ static void check_variant(void **state) {
       if (way >= 4 && v->panel != OX_F32) continue;
       check_problem(v, &p);
     }
+  static const size_t beyond_l2[][2] = {{1100, 1030}, {4200, 257}, {9001, 121}};
+  for (size_t i = 0; i < OX_COUNT(beyond_l2) && v->panel == OX_F32; i++) {
+    problem p = {1, beyond_l2[i][0], beyond_l2[i][1], OX_F32, OX_GEMM_DIRECT, false, false, {0, 0, 0}, (int)i + 1};
+    check_problem(v, &p);
+  }
 }
 
 static void check_rows(void **state) { /* each height of the tile, and each activation */

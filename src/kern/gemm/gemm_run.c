@@ -15,8 +15,11 @@ enum {
   MAX_ROWS = 260,                 /* most rows of a tile: a block of A then has 400 KB and stays in L2 */
   TALL_ROWS = 144,                /* tiles of more rows have fewer columns */
   COPY_ROWS = 36,                 /* least rows for which panels are copied */
-  FETCH_AHEAD = 8192,             /* prefetch distance in bytes, for panels that are read once, end to end */
-  LINE = 16                       /* floats in a cache line; row strides of odd multiples avoid set conflicts */
+  STREAM_B = 1 << 20, /* floats of a direct B beyond L2: a single row of A reads few rows of it at a time, along them */
+  STREAM_ROWS = 8,
+  STREAM_COLUMNS = 4096, /* of a tile then */
+  FETCH_AHEAD = 8192,    /* prefetch distance in bytes, for panels that are read once, end to end */
+  LINE = 16              /* floats in a cache line; row strides of odd multiples avoid set conflicts */
 };
 
 /* How many compressed panels a few rows are multiplied by at a time. */
@@ -34,6 +37,8 @@ static void plan_tiles(ox_gemm_plan *g) {
   bool whole = (few && !made) || b_mode == OX_GEMM_DOTS;
   size_t kb = whole ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
   g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)8);
+  const bool streams = b_mode == OX_GEMM_DIRECT && m == 1 && k * n >= STREAM_B;
+  if (streams) g->kc = OX_MIN(g->kc, (size_t)STREAM_ROWS);
   size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)MAX_ROWS), (size_t)1);
   g->mc = OX_ROUND_UP(OX_MAX(OX_CEIL_DIV(m, strips), (size_t)1), mr);
   size_t rows = OX_MIN(g->mc, OX_MAX(m, (size_t)1)), kk = OX_MAX(k, (size_t)1);
@@ -43,6 +48,7 @@ static void plan_tiles(ox_gemm_plan *g) {
     g->nc = OX_ROUND_UP(OX_MAX(TILE_WEIGHT_BYTES / ox_gemm_panel_bytes(v, kk), (size_t)1), abreast) * nr;
   else
     while (g->nc < n && rows * g->nc * kk < TILE_MACS) g->nc *= 2;
+  if (streams) g->nc = STREAM_COLUMNS;
   g->mt = OX_CEIL_DIV(m, g->mc), g->nt = OX_CEIL_DIV(n, g->nc);
   if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), few ? nr * abreast : nr), g->nt = OX_CEIL_DIV(n, g->nc);
   size_t a_bytes = g->a_type == OX_F32 ? 0 : OX_ROUND_UP(rows * g->kc * 4, (size_t)64);
