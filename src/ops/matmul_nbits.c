@@ -183,13 +183,12 @@ static bool is_quantized(const ox_kernel_ctx *c, const nbits_prep *p) {
          (s->f.bits <= s->v->byte_bits || p->m < s->v->many);
 }
 
-/* Whether a row of floats is multiplied as the sum of rows of bytes: integers need fewer instructions for it, if their
- * sums of products are taken in pairs or by an instruction of its own. */
+/* Whether rows of floats are multiplied as sums of rows of bytes. */
 static bool splits(const ox_kernel_ctx *c, const nbits_prep *p) {
   const nbits_attrs *a = c->attrs;
   const nbits_state *s = c->state;
-  return p->m == 1 && !p->quantized && a->accuracy_level != LEVEL_F32 && c->in[IN_A]->dtype == OX_F32 &&
-         p->k == p->padded && !s->order && s->f.bits <= s->v->byte_bits;
+  return p->m <= OX_NBITS_SPLIT_ROWS && !p->quantized && a->accuracy_level != LEVEL_F32 &&
+         c->in[IN_A]->dtype == OX_F32 && p->k == p->padded && !s->order && s->f.bits <= s->v->byte_bits;
 }
 
 /* A ready row: floats, or bytes with scales and sums. */
@@ -223,8 +222,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   c->n_stages = 2;
   c->n_tiles[0] = p->early ? (int64_t)p->m : 0;
   c->n_tiles[1] = p->m ? (int64_t)OX_CEIL_DIV(all_panels, p->panels) : 0;
-  if (p->split) c->shared_bytes = ox_nbits_split_bytes(&s->f);
-  return !p->early || p->split || ox_mul_ok(p->m, p->row_bytes, &c->shared_bytes) ? NULL : ox_oom();
+  size_t each = p->split ? ox_nbits_split_bytes(&s->f) : p->row_bytes;
+  return !p->early || ox_mul_ok(p->m, each, &c->shared_bytes) ? NULL : ox_oom();
 }
 
 /* ---- run ---- */
@@ -341,7 +340,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     return NULL;
   }
   if (stage == 0 && p->split) {
-    ox_nbits_split_begin(&w, c->in[IN_A]->data, c->shared);
+    for (int64_t i = tiles.begin; i < tiles.end; i++) ox_nbits_split_begin(&w, c->in[IN_A]->data, (size_t)i, c->shared);
     return NULL;
   }
   if (stage == 0) {
@@ -351,7 +350,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   }
   size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes);
   size_t begin = (size_t)tiles.begin * p->panels, end = OX_MIN((size_t)tiles.end * p->panels, all_panels);
-  if (p->split && ox_nbits_split_run(c, &w, c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, begin, end)) return NULL;
+  if (p->split && ox_nbits_split_run(c, &w, c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, p->m, begin, end)) return NULL;
   if (is_abreast(c, p)) {
     const size_t step = (end - begin) / OX_NBITS_ABREAST;
     for (size_t i = 0; i < step; i++) run_abreast(c, p, begin + i, step);

@@ -1,53 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul/nbits_split.c - a row of floats in parts: made once for all tiles, then multiplied by panels. */
+ * ops/matmul/nbits_split.c - rows of floats in parts: made once for all tiles, then multiplied by panels. */
 #include "ops/matmul/nbits_split.h"
 
 #include "base/macros.h"
 #include "kern/quant/convert.h"
 
-/* What the shared memory begins with; the parts follow. */
+/* What a row's memory begins with; the parts follow. */
 typedef struct header {
   _Alignas(64) bool split;
 } header;
 
-static size_t row_bytes(const ox_nbits_format *f) { return OX_ROUND_UP(f->block * f->blocks, (size_t)64); }
-
-static ox_nbits_parts parts_at(const ox_nbits_format *f, void *shared) {
-  int8_t *q = (int8_t *)shared + sizeof(header);
-  float *scale = (float *)(void *)(q + OX_NBITS_PARTS * row_bytes(f));
-  return (ox_nbits_parts){q, scale, scale + 2 * f->blocks, row_bytes(f)};
-}
+static size_t part_bytes(const ox_nbits_format *f) { return OX_ROUND_UP(f->block * f->blocks, (size_t)64); }
 
 /* No overflow: |blocks| blocks of weights, which are larger, are in memory. */
 size_t ox_nbits_split_bytes(const ox_nbits_format *f) {
-  return sizeof(header) + OX_NBITS_PARTS * row_bytes(f) + 4 * f->blocks * sizeof(float);
+  return OX_ROUND_UP(sizeof(header) + OX_NBITS_PARTS * part_bytes(f) + 4 * f->blocks * sizeof(float), (size_t)64);
 }
 
-void ox_nbits_split_begin(const ox_nbits_weights *w, const float *a, void *shared) {
-  const ox_nbits_parts parts = parts_at(w->f, shared);
-  ((header *)shared)->split = w->v->split(a, w->f->block, w->f->blocks, &parts);
+static header *header_at(const ox_nbits_format *f, void *shared, size_t row) {
+  return (header *)(void *)((char *)shared + row * ox_nbits_split_bytes(f));
 }
 
-bool ox_nbits_split_run(const ox_kernel_ctx *c, const ox_nbits_weights *w, const ox_tensor *bias, size_t begin,
-                        size_t end) {
-  enum { MOST = OX_NBITS_SPLIT_ABREAST };
-  const ox_nbits_parts parts = parts_at(w->f, c->shared);
-  const size_t lanes = w->v->lanes, half = (end - begin) / MOST;
-  if (!((const header *)c->shared)->split) return false;
-  for (size_t panel = begin; panel < end;) { /* panels half of the range apart: each is a stream of memory */
-    const size_t n = panel < begin + half ? MOST : 1;
-    ox_nbits_tile t[MOST];
-    float biases[MOST][16];
-    for (size_t i = 0; i < n; i++) {
-      const size_t at = panel + i * half, col = at * lanes;
-      t[i] = (ox_nbits_tile){.f = *w->f, .w = w->panels + at * w->panel_bytes};
-      t[i].n = OX_MIN(lanes, w->n - col), t[i].c = (float *)c->out[0]->data + col;
-      if (!bias) continue;
-      ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t[i].n, biases[i]);
-      t[i].bias = biases[i];
-    }
-    w->v->run_split(t, n, &parts);
-    panel += panel + 1 == begin + half ? 1 + (MOST - 1) * half : 1;
+static ox_nbits_parts parts_at(const ox_nbits_format *f, header *h) {
+  int8_t *q = (int8_t *)(h + 1);
+  float *scale = (float *)(void *)(q + OX_NBITS_PARTS * part_bytes(f));
+  return (ox_nbits_parts){q, scale, scale + 2 * f->blocks, part_bytes(f)};
+}
+
+void ox_nbits_split_begin(const ox_nbits_weights *w, const float *a, size_t row, void *shared) {
+  header *h = header_at(w->f, shared, row);
+  const ox_nbits_parts parts = parts_at(w->f, h);
+  h->split = w->v->split(a + row * w->f->block * w->f->blocks, w->f->block, w->f->blocks, &parts);
+}
+
+/* |n| panels, |step| apart, by all rows. */
+static void run_panels(const ox_kernel_ctx *c, const ox_nbits_weights *w, const ox_tensor *bias, size_t m, size_t panel,
+                       size_t n, size_t step) {
+  ox_nbits_tile t[OX_NBITS_SPLIT_ABREAST];
+  float biases[OX_NBITS_SPLIT_ABREAST][16];
+  for (size_t i = 0; i < n; i++, panel += step) {
+    const size_t col = panel * w->v->lanes;
+    t[i] = (ox_nbits_tile){.f = *w->f, .w = w->panels + panel * w->panel_bytes};
+    t[i].n = OX_MIN(w->v->lanes, w->n - col), t[i].c = (float *)c->out[0]->data + col;
+    if (!bias) continue;
+    ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t[i].n, biases[i]);
+    t[i].bias = biases[i];
   }
+  for (size_t row = 0; row < m; row++) {
+    const ox_nbits_parts parts = parts_at(w->f, header_at(w->f, c->shared, row));
+    w->v->run_split(t, n, &parts);
+    for (size_t i = 0; i < n; i++) t[i].c += w->n;
+  }
+}
+
+bool ox_nbits_split_run(const ox_kernel_ctx *c, const ox_nbits_weights *w, const ox_tensor *bias, size_t m,
+                        size_t begin, size_t end) {
+  const size_t step = (end - begin) / OX_NBITS_SPLIT_ABREAST; /* each panel of a step is a stream of memory */
+  for (size_t row = 0; row < m; row++)
+    if (!header_at(w->f, c->shared, row)->split) return false;
+  for (size_t i = 0; i < step; i++) run_panels(c, w, bias, m, begin + i, OX_NBITS_SPLIT_ABREAST, step);
+  for (size_t panel = begin + step * OX_NBITS_SPLIT_ABREAST; panel < end; panel++)
+    run_panels(c, w, bias, m, panel, 1, 0);
   return true;
 }
