@@ -295,19 +295,7 @@ static void test_bad_sizes_are_refused(void **state) {
 
 int main(void) {
   static ox_nbits_variant variants[] = {
-#define OX_NBITS(needs, lanes, rows, many, byte_bits, isa, abreast) \
-  {needs,                                                           \
-   lanes,                                                           \
-   rows,                                                            \
-   many,                                                            \
-   byte_bits,                                                       \
-   ox_nbits_run__##isa,                                             \
-   abreast,                                                         \
-   ox_nbits_quantize__##isa,                                        \
-   ox_nbits_split__##isa,                                           \
-   ox_nbits_run_split__##isa,                                       \
-   ox_nbits_unpack__##isa,                                          \
-   #isa},
+#define OX_NBITS(...) OX_NBITS_ROW(__VA_ARGS__),
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
   };

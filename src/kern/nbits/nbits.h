@@ -56,8 +56,8 @@ typedef struct ox_nbits_variant {
   ox_isa needs;
   size_t lanes, rows; /* rows: the most float rows of a tile */
   size_t many;        /* from so many rows on, a product of floats whose tiles unpack their weights to L2 is faster */
-  size_t
-      byte_bits; /* weights of up to so many bits multiply bytes faster than floats: in pairs, or by one instruction */
+  /* Weights of up to so many bits multiply bytes faster than floats: in pairs, or by an instruction of its own. */
+  size_t byte_bits;
   void (*run)(const ox_nbits_tile *t);
   /* OX_NBITS_ABREAST tiles of the same quantized row and weights of four bits, read in turns: each is a stream of
    * memory of its own (kern/gemm/compressed_abreast.h). NULL: one after the other is as fast. */
@@ -84,6 +84,13 @@ typedef struct ox_nbits_variant {
 void ox_nbits_abreast__avx2(const ox_nbits_tile *t);
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
+
+/* A line of nbits_variants.inc as a variant. */
+#define OX_NBITS_ROW(needs, lanes, rows, many, byte_bits, isa, abreast)                          \
+  {                                                                                              \
+    needs, lanes, rows, many, byte_bits, ox_nbits_run__##isa, abreast, ox_nbits_quantize__##isa, \
+        ox_nbits_split__##isa, ox_nbits_run_split__##isa, ox_nbits_unpack__##isa, #isa           \
+  }
 
 const ox_nbits_variant *ox_nbits_select(ox_isa have);
 

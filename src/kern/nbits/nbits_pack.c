@@ -6,19 +6,7 @@
 #include "kern/nbits/nbits.h"
 
 static const ox_nbits_variant table[] = {
-#define OX_NBITS(needs, lanes, rows, many, byte_bits, isa, abreast) \
-  {needs,                                                           \
-   lanes,                                                           \
-   rows,                                                            \
-   many,                                                            \
-   byte_bits,                                                       \
-   ox_nbits_run__##isa,                                             \
-   abreast,                                                         \
-   ox_nbits_quantize__##isa,                                        \
-   ox_nbits_split__##isa,                                           \
-   ox_nbits_run_split__##isa,                                       \
-   ox_nbits_unpack__##isa,                                          \
-   #isa},
+#define OX_NBITS(...) OX_NBITS_ROW(__VA_ARGS__),
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
 };
