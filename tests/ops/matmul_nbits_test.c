@@ -7,6 +7,7 @@
 
 #include "base/macros.h"
 #include "kern/nbits/nbits.h"
+#include "ops/matmul/nbits_source.h"
 #include "support/check.h"
 #include "support/one_node.h"
 
@@ -281,6 +282,34 @@ static void check_isa(void **state) {
   }
 }
 
+/* Blocks of an even and of an odd number of words, with nothing behind the last one. */
+static void test_packing_reads_no_more_than_the_weights(void **state) {
+  enum { LANES = 8, BLOCKS = 3, MOST = 40 };
+  (void)state;
+  for (size_t block = 8; block <= MOST; block += 8) {
+    const size_t blob = block / 2, n = LANES * BLOCKS;
+    float s[LANES * BLOCKS];
+    uint8_t *b = malloc(n * blob), values[MOST];
+    assert_non_null(b);
+    for (size_t i = 0; i < n * blob; i++) b[i] = (uint8_t)draw(256);
+    for (size_t i = 0; i < n; i++) s[i] = (float)(i + 1);
+    const ox_tensor scales = {.dtype = OX_F32, .data = s};
+    const ox_nbits_source w = {
+        .b = b, .scales = &scales, .n = LANES, .block = block, .blocks = BLOCKS, .bits = 4, .blob = blob, .share = 1};
+    const ox_nbits_format f = ox_nbits_format_of(4, block, BLOCKS, NULL);
+    const size_t record = ox_nbits_record(&f, LANES);
+    uint8_t *got = calloc(BLOCKS, record), *want = calloc(BLOCKS, record);
+    assert_true(got && want);
+    ox_nbits_pack_panel(&w, &f, NULL, LANES, 0, got);
+    for (size_t i = 0; i < n; i++) {
+      for (size_t j = 0; j < block; j++) values[j] = (uint8_t)ox_nbits_bits(b + i * blob, 4 * j, 4);
+      ox_nbits_pack(&f, LANES, i / BLOCKS, values, s[i], 8, want + i % BLOCKS * record);
+    }
+    assert_memory_equal(got, want, BLOCKS * record);
+    free(b), free(got), free(want);
+  }
+}
+
 static void test_bad_sizes_are_refused(void **state) {
   (void)state;
   float a[32] = {0};
@@ -299,9 +328,10 @@ int main(void) {
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
   };
-  struct CMUnitTest tests[OX_COUNT(variants) + 1];
+  struct CMUnitTest tests[OX_COUNT(variants) + 2];
   for (size_t i = 0; i < OX_COUNT(variants); i++)
     tests[i] = (struct CMUnitTest){variants[i].name, check_isa, NULL, NULL, &variants[i]};
   tests[OX_COUNT(variants)] = (struct CMUnitTest)cmocka_unit_test(test_bad_sizes_are_refused);
+  tests[OX_COUNT(variants) + 1] = (struct CMUnitTest)cmocka_unit_test(test_packing_reads_no_more_than_the_weights);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

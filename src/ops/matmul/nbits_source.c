@@ -49,16 +49,27 @@ static uint64_t spread(uint64_t s) {
 
 static uint32_t swap(uint32_t s) { return (s & 0x0f0f0f0f) << 4 | (s >> 4 & 0x0f0f0f0f); }
 
-/* The common case: 4 bits, two words of the record from two words of the blob. */
+/* |n| bytes of codes behind |low| as the low halves, and as many behind |high| as the high ones: a byte for each code.
+ * |n| is a constant after inlining. */
+static inline uint64_t join(const uint8_t *low, const uint8_t *high, const size_t n, bool high_first) {
+  uint32_t x = 0, y = 0;
+  memcpy(&x, low, n), memcpy(&y, high, n);
+  if (high_first) x = swap(x), y = swap(y);
+  return spread(x) | spread(y) << 4;
+}
+
+/* The common case: 4 bits, words of the record two at a time; a block of 8, 24 ... codes has an odd number of them. */
 static void pack_nibbles(const uint8_t *blob, size_t block, bool high_first, size_t lanes, uint8_t *to) {
   const size_t half = block / 4, step = lanes * 4;
-  uint32_t x, y;
-  for (size_t i = 0; i < half; i += 4, to += 2 * step) {
-    memcpy(&x, blob + i, 4), memcpy(&y, blob + half + i, 4);
-    if (high_first) x = swap(x), y = swap(y);
-    const uint64_t words = spread(x) | spread(y) << 4;
+  size_t i = 0;
+  uint64_t words;
+  for (; i + 4 <= half; i += 4, to += 2 * step) {
+    words = join(blob + i, blob + half + i, 4, high_first);
     memcpy(to, &words, 4), memcpy(to + step, (const char *)&words + 4, 4);
   }
+  if (i == half) return;
+  words = join(blob + i, blob + half + i, 2, high_first);
+  memcpy(to, &words, 4);
 }
 
 static void pack_bytes(const uint8_t *blob, size_t block, size_t lanes, uint8_t *to) {
