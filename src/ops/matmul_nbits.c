@@ -205,10 +205,10 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   c->prep = p;
   p->k = (size_t)a->K, p->n = (size_t)a->N, p->m = (size_t)(ox_shape_count(&c->in[IN_A]->shape) / a->K);
   p->blocks = OX_CEIL_DIV(p->k, (size_t)a->block_size), p->padded = p->blocks * (size_t)a->block_size;
-  c->form = !s ? "a column at a time" : is_quantized(c, p) ? "panels, 8-bit sums" : "panels";
+  p->quantized = s && is_quantized(c, p);
+  c->form = !s ? "a column at a time" : p->quantized ? "panels, 8-bit sums" : "panels";
   if (!s) return ox_ctx_plan(c, p->m ? (int64_t)p->n : 0, 2 * p->padded * sizeof(float));
   OX_TRY(pack(c, s, &p->packed));
-  p->quantized = is_quantized(c, p);
   p->tall = !p->quantized && p->m >= s->v->many && c->in[IN_A]->dtype == OX_F32 && !s->order;
   if (p->tall) return ox_nbits_floats_plan(c, &p->floats, p->m, p->n, p->k);
   p->wide = c->in[IN_A]->dtype != OX_F32 || p->k != p->padded || s->order;
@@ -246,6 +246,8 @@ static void make_row(const ox_kernel_ctx *c, const nbits_prep *p, size_t row, fl
   if (p->quantized) s->v->quantize(from, s->f.block, s->f.blocks, (int8_t *)to, scales, scales + p->blocks);
 }
 
+static const ox_tensor *bias_of(const ox_kernel_ctx *c) { return c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL; }
+
 /* Whether a range of panels is read as several streams: panels of the first quarter of it, of the second, and so on. */
 static bool is_abreast(const ox_kernel_ctx *c, const nbits_prep *p) {
   const nbits_state *s = c->state;
@@ -254,37 +256,27 @@ static bool is_abreast(const ox_kernel_ctx *c, const nbits_prep *p) {
 }
 
 /* Panels |panel|, |panel| + |step| and so on, by a quantized row. */
-static void run_abreast(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel, size_t step) {
-  const nbits_state *s = c->state;
-  const ox_tensor *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL;
-  const size_t lanes = s->v->lanes;
+static void run_abreast(const ox_kernel_ctx *c, const nbits_prep *p, const ox_nbits_weights *w, size_t panel,
+                        size_t step) {
   float biases[OX_NBITS_ABREAST][16];
   ox_nbits_tile t[OX_NBITS_ABREAST];
   const char *r = c->shared;
   for (size_t i = 0; i < OX_NBITS_ABREAST; i++, panel += step) {
-    const size_t col = panel * lanes;
-    t[i] = (ox_nbits_tile){.f = s->f, .w = (const uint8_t *)*p->packed + panel * s->panel_bytes, .m = 1};
-    t[i].n = OX_MIN(lanes, p->n - col), t[i].c = (float *)c->out[0]->data + col;
+    t[i] = ox_nbits_tile_of(c, w, bias_of(c), panel, biases[i]);
     t[i].q = (const int8_t *)r, t[i].q_scale = (const float *)(const void *)(r + OX_ROUND_UP(p->padded, (size_t)64));
     t[i].q_sum = t[i].q_scale + p->blocks;
-    if (!bias) continue;
-    ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t[i].n, biases[i]);
-    t[i].bias = biases[i];
   }
-  s->v->abreast(t);
+  w->v->abreast(t);
 }
 
-static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel, float *out) {
-  const nbits_state *s = c->state;
-  const ox_tensor *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, *y = c->out[0];
-  size_t lanes = s->v->lanes, col = panel * lanes;
+static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, const ox_nbits_weights *w, size_t panel,
+                      float *out) {
+  const ox_tensor *y = c->out[0];
+  size_t lanes = w->v->lanes, col = panel * lanes;
   float biases[16];
-  const uint8_t *packed = *p->packed;
-  ox_nbits_tile t = {.f = s->f, .w = packed + panel * s->panel_bytes, .n = OX_MIN(lanes, p->n - col)};
-  t.streams = (ox_cpu_kind() & OX_SLOW_L3) != 0;
-  if (bias) ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t.n, biases), t.bias = biases;
+  ox_nbits_tile t = ox_nbits_tile_of(c, w, bias_of(c), panel, biases);
   t.q_rs = p->row_bytes, t.s_rs = p->row_bytes / sizeof(float), t.a_rs = p->wide ? p->padded : p->k;
-  size_t most = p->quantized ? (size_t)BYTE_ROWS : s->v->rows;
+  size_t most = p->quantized ? (size_t)BYTE_ROWS : w->v->rows;
   for (size_t row = 0; row < p->m; row += t.m) { /* strips of equal height */
     t.m = OX_CEIL_DIV(p->m - row, OX_CEIL_DIV(p->m - row, most));
     const char *r = p->early && !p->split ? (const char *)c->shared + row * p->row_bytes : NULL;
@@ -296,7 +288,7 @@ static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel,
     }
     t.c = y->dtype == OX_F32 ? (float *)y->data + row * p->n + col : out;
     t.c_rs = y->dtype == OX_F32 ? p->n : lanes;
-    s->v->run(&t);
+    w->v->run(&t);
     for (size_t i = 0; y->dtype != OX_F32 && i < t.m; i++)
       ox_convert_select(c->isa)->store_f32[y->dtype](out + i * lanes, y->data, (row + i) * p->n + col, t.n,
                                                      &(ox_narrow_how){.saturate = true});
@@ -308,8 +300,7 @@ static void run_plain(const ox_kernel_ctx *c, const nbits_prep *p, size_t col, f
   const nbits_attrs *a = c->attrs;
   const ox_convert *conv = ox_convert_select(c->isa);
   const ox_tensor *zeros = c->n_in > IN_ZERO ? c->in[IN_ZERO] : NULL, *y = c->out[0];
-  const ox_tensor *group = c->n_in > IN_GROUP ? c->in[IN_GROUP] : NULL,
-                  *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL;
+  const ox_tensor *group = c->n_in > IN_GROUP ? c->in[IN_GROUP] : NULL, *bias = bias_of(c);
   const ox_nbits_source w = source_of(a, c->in[IN_B], c->in[IN_SCALES], zeros);
   float *row = w_col + p->padded;
   for (size_t k = 0; k < p->k; k++) {
@@ -335,8 +326,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   if (!s) return NULL;
   const ox_nbits_weights w = {s->v, &s->f, *p->packed, s->panel_bytes, p->n};
   if (p->tall) {
-    ox_nbits_floats_run(c, &p->floats, &w, c->in[IN_A], c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, stage, tiles,
-                        scratch);
+    ox_nbits_floats_run(c, &p->floats, &w, c->in[IN_A], bias_of(c), stage, tiles, scratch);
     return NULL;
   }
   if (stage == 0 && p->split) {
@@ -350,13 +340,13 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   }
   size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes);
   size_t begin = (size_t)tiles.begin * p->panels, end = OX_MIN((size_t)tiles.end * p->panels, all_panels);
-  if (p->split && ox_nbits_split_run(c, &w, c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, p->m, begin, end)) return NULL;
+  if (p->split && ox_nbits_split_run(c, &w, bias_of(c), p->m, begin, end)) return NULL;
   if (is_abreast(c, p)) {
     const size_t step = (end - begin) / OX_NBITS_ABREAST;
-    for (size_t i = 0; i < step; i++) run_abreast(c, p, begin + i, step);
+    for (size_t i = 0; i < step; i++) run_abreast(c, p, &w, begin + i, step);
     begin += step * OX_NBITS_ABREAST;
   }
-  for (size_t panel = begin; panel < end; panel++) run_panel(c, p, panel, scratch);
+  for (size_t panel = begin; panel < end; panel++) run_panel(c, p, &w, panel, scratch);
   return NULL;
 }
 

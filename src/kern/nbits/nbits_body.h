@@ -41,13 +41,13 @@ OX_INLINE vi32 splat_quad(const int8_t *q) {
   return vi32_splat(quad);
 }
 
+enum { PAIRS_VECTORS = 4 /* whose sums of pairs fit */ };
+
 #if !VI32_HAS_PAIRS
-enum { PAIRS = 0, PAIRS_VECTORS = 4 };
-#define VI32_PAIRS_SUM(sum) sum
+enum { PAIRS = 0 };
 #else
-#define VI32_PAIRS_SUM(pairs) vi32_pairs_sum(pairs)
 /* Weights of up to four bits. Returns the sum of |vectors| vectors of a block and |m| rows. */
-enum { PAIRS = 1, PAIRS_VECTORS = 4 /* whose sums of pairs fit */ };
+enum { PAIRS = 1 };
 
 OX_INLINE const uint8_t *add_pairs(const ox_nbits_tile *t, const uint8_t *w, const int8_t *q, vi32 *sum, const int m,
                                    const int bits) {

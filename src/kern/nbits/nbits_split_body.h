@@ -33,16 +33,18 @@ typedef struct part_sums {
   vi32 of[OX_NBITS_PARTS];
 } part_sums;
 
+/* Products of up to PAIRS_VECTORS vectors, and their sums in 32 bits. */
+#if VI32_HAS_PAIRS
+OX_INLINE vi32 products(vi32 acc, vi32 w, vi32 q) { return vi32_pairs_kept(vi32_pairs_u8s8(acc, w, q)); }
+OX_INLINE vi32 products_sum(vi32 acc) { return vi32_pairs_sum(acc); }
+#else
+OX_INLINE vi32 products(vi32 acc, vi32 w, vi32 q) { return vi32_dot_u8s8(acc, w, q); }
+OX_INLINE vi32 products_sum(vi32 acc) { return acc; }
+#endif
+
 /* Adds the products of a vector of |w| and quads |q| of the parts. */
 OX_INLINE void add_parts(part_sums *s, vi32 w, const int8_t *q, size_t q_rs) {
-  OX_UNROLL for (int p = 0; p < OX_NBITS_PARTS; p++) {
-    const vi32 quad = splat_quad(q + (size_t)p * q_rs);
-#if VI32_HAS_PAIRS
-    s->of[p] = vi32_pairs_kept(vi32_pairs_u8s8(s->of[p], w, quad));
-#else
-    s->of[p] = vi32_dot_u8s8(s->of[p], w, quad);
-#endif
-  }
+  OX_UNROLL for (int p = 0; p < OX_NBITS_PARTS; p++) s->of[p] = products(s->of[p], w, splat_quad(q + (size_t)p * q_rs));
 }
 
 /* Vectors [first, first + count) of a block; |n|, |bits| and |count| are constants after inlining. */
@@ -61,7 +63,7 @@ OX_INLINE void parts_vectors(const ox_nbits_tile *t, const ox_nbits_parts *x, co
   OX_UNROLL for (int i = 0; i < n; i++) {
     w[i] += count * 4 * L;
     OX_UNROLL for (int p = 0; p < OX_NBITS_PARTS; p++) sum[i].of[p] =
-        vi32_add(sum[i].of[p], VI32_PAIRS_SUM(some[i].of[p]));
+        vi32_add(sum[i].of[p], products_sum(some[i].of[p]));
   }
 }
 

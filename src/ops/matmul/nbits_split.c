@@ -2,9 +2,7 @@
  * ops/matmul/nbits_split.c - rows of floats in parts: made once for all tiles, then multiplied by panels. */
 #include "ops/matmul/nbits_split.h"
 
-#include "base/cpu_kind.h"
 #include "base/macros.h"
-#include "kern/quant/convert.h"
 
 /* What a row's memory begins with; the parts follow. */
 typedef struct header {
@@ -39,15 +37,7 @@ static void run_panels(const ox_kernel_ctx *c, const ox_nbits_weights *w, const 
                        size_t n, size_t step) {
   ox_nbits_tile t[OX_NBITS_SPLIT_ABREAST];
   float biases[OX_NBITS_SPLIT_ABREAST][16];
-  for (size_t i = 0; i < n; i++, panel += step) {
-    const size_t col = panel * w->v->lanes;
-    t[i] = (ox_nbits_tile){.f = *w->f, .w = w->panels + panel * w->panel_bytes};
-    t[i].n = OX_MIN(w->v->lanes, w->n - col), t[i].c = (float *)c->out[0]->data + col;
-    t[i].streams = (ox_cpu_kind() & OX_SLOW_L3) != 0;
-    if (!bias) continue;
-    ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t[i].n, biases[i]);
-    t[i].bias = biases[i];
-  }
+  for (size_t i = 0; i < n; i++, panel += step) t[i] = ox_nbits_tile_of(c, w, bias, panel, biases[i]);
   for (size_t row = 0; row < m; row++) {
     const ox_nbits_parts parts = parts_at(w->f, header_at(w->f, c->shared, row));
     w->v->run_split(t, n, &parts);
