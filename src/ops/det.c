@@ -35,17 +35,20 @@ typedef struct det_prep {
   size_t n;
 } det_prep;
 
-static ox_status *prepare(ox_kernel_ctx *c, size_t matrices) {
+/* |row_bytes|: beside the matrix, for each of its rows. */
+static ox_status *prepare(ox_kernel_ctx *c, size_t row_bytes) {
   const ox_shape *s = &c->in[0]->shape;
   det_prep *p = ox_ctx_alloc(c, sizeof *p);
-  size_t count, bytes;
+  size_t bytes;
   if (!p) return ox_oom();
   c->prep = p, p->n = (size_t)s->dim[s->rank - 1];
-  if (!ox_mul_ok(p->n, p->n, &count) || !ox_mul_ok(count, matrices * sizeof(double), &bytes)) return ox_oom();
+  if (!ox_mul_ok(p->n, sizeof(double), &bytes) || !ox_add_ok(bytes, row_bytes, &bytes) ||
+      !ox_mul_ok(p->n, bytes, &bytes))
+    return ox_oom();
   return ox_ctx_plan(c, ox_shape_span(s, 0, s->rank - 2), bytes);
 }
-static ox_status *prepare_det(ox_kernel_ctx *c) { return prepare(c, 1); }
-static ox_status *prepare_inverse(ox_kernel_ctx *c) { return prepare(c, 2); }
+static ox_status *prepare_det(ox_kernel_ctx *c) { return prepare(c, 0); }
+static ox_status *prepare_inverse(ox_kernel_ctx *c) { return prepare(c, sizeof(size_t)); }
 
 static void swap_rows(double *a, double *b, size_t n) {
   for (size_t j = 0; j < n; j++) {
@@ -78,20 +81,28 @@ static double determinant(const ox_kernel_ctx *c, double *a, size_t n) {
   return det;
 }
 
-/* Gauss-Jordan: |a| becomes the identity, |b| the inverse. A singular matrix gives infinities and NaN. */
-static void invert(const ox_kernel_ctx *c, double *a, double *b, size_t n) {
-  memset(b, 0, n * n * sizeof *b);
-  for (size_t i = 0; i < n; i++) b[i * n + i] = 1;
+/* Gauss-Jordan in place: the columns of the inverse take those of |a| that are done. |pivots| are the rows exchanged,
+ * which the columns undo at the end. A singular matrix gives infinities and NaN. */
+static void invert(const ox_kernel_ctx *c, double *a, size_t *pivots, size_t n) {
   for (size_t k = 0; k < n && !ox_ctx_stopped(c); k++) {
-    size_t p = pivot_of(a, n, k);
-    if (p != k) swap_rows(a + p * n, a + k * n, n), swap_rows(b + p * n, b + k * n, n);
-    double d = 1 / a[k * n + k];
-    for (size_t j = 0; j < n; j++) a[k * n + j] *= d, b[k * n + j] *= d;
+    double *row = a + k * n, d;
+    size_t p = pivots[k] = pivot_of(a, n, k);
+    if (p != k) swap_rows(a + p * n, row, n);
+    d = 1 / row[k], row[k] = 1;
+    for (size_t j = 0; j < n; j++) row[j] *= d;
     for (size_t i = 0; i < n && !ox_ctx_stopped_each(c, (int64_t)i, 16); i++) {
       double f = a[i * n + k];
-      for (size_t j = 0; i != k && j < n; j++) a[i * n + j] -= f * a[k * n + j], b[i * n + j] -= f * b[k * n + j];
+      if (i == k) continue;
+      a[i * n + k] = 0;
+      for (size_t j = 0; j < n; j++) a[i * n + j] -= f * row[j];
     }
   }
+  if (ox_ctx_stopped(c)) return;
+  for (size_t k = n; k-- > 0;)
+    for (size_t i = 0; i < n && pivots[k] != k; i++) {
+      double v = a[i * n + k];
+      a[i * n + k] = a[i * n + pivots[k]], a[i * n + pivots[k]] = v;
+    }
 }
 
 static ox_status *run_det(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
@@ -109,12 +120,12 @@ static ox_status *run_det(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
 static ox_status *run_inverse(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   size_t n = ((const det_prep *)c->prep)->n;
   const ox_convert *conv = ox_convert_select(c->isa);
-  double *a = scratch, *b = a + n * n;
+  double *a = scratch;
   (void)stage;
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     conv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)i * n * n, n * n, a);
-    invert(c, a, b, n);
-    conv->store_f64[c->out[0]->dtype](b, c->out[0]->data, (size_t)i * n * n, n * n,
+    invert(c, a, (size_t *)(a + n * n), n);
+    conv->store_f64[c->out[0]->dtype](a, c->out[0]->data, (size_t)i * n * n, n * n,
                                       &(ox_narrow_how){.saturate = false});
   }
   return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/roi.c - RoiAlign, MaxRoiPool, com.microsoft.CropAndResize: regions of an image become planes of one size.
+ * ops/roi.c - RoiAlign and MaxRoiPool: regions of an image become planes of one size.
  * Regions are read in double precision, images as they are (float32) or as doubles. */
 #include <float.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 typedef struct roi_attrs {
   const char *mode, *coordinate_transformation_mode;
   int64_t output_height, output_width, sampling_ratio;
-  float spatial_scale, extrapolation_value;
+  float spatial_scale;
   ox_ints pooled_shape;
 } roi_attrs;
 
@@ -28,13 +28,11 @@ static const ox_attr_def align16_rows[] = {OX_ATTR_STR(roi_attrs, mode, "avg"),
                                            OX_ATTR_STR(roi_attrs, coordinate_transformation_mode, "half_pixel")};
 static const ox_attr_def pool_rows[] = {OX_ATTR_INTS_REQUIRED_IN(roi_attrs, pooled_shape, 1, OX_COUNT_MAX),
                                         OX_ATTR_FLOAT_IN(roi_attrs, spatial_scale, 1.0f, -FLT_MAX, FLT_MAX)};
-static const ox_attr_def crop_rows[] = {OX_ATTR_STR(roi_attrs, mode, "bilinear"),
-                                        OX_ATTR_FLOAT(roi_attrs, extrapolation_value, 0.0f)};
 
-typedef enum { ALIGN, POOL, CROP } kind;
+typedef enum { ALIGN, POOL } kind;
 typedef struct roi_prep {
   kind kind;
-  bool wide, largest, half_pixel, nearest;
+  bool wide, largest, half_pixel;
   int64_t rois, images, channels, h, w, out_h, out_w;
   size_t x_at;
 } roi_prep;
@@ -62,14 +60,6 @@ static ox_status *infer_pool(ox_infer_ctx *c) {
   if (a->pooled_shape.n != 2)
     return ox_fail(OX_INVALID_MODEL, "pooled_shape has %zu integers, wanted 2", a->pooled_shape.n);
   return infer(c, 5, a->pooled_shape.v[0], a->pooled_shape.v[1]);
-}
-
-static ox_status *infer_crop(ox_infer_ctx *c) {
-  int64_t size[2] = {-1, -1};
-  int n = 0, got = ox_infer_ints(c, 3, size, 2, &n);
-  if (got < 0 || (got && (n != 2 || size[0] < 1 || size[1] < 1)))
-    return ox_fail(OX_INVALID_MODEL, "crop_size must be two positive integers");
-  return infer(c, 4, size[0], size[1]);
 }
 
 enum { MOST_SAMPLES = 1000000 }; /* in a bin, along an axis */
@@ -110,12 +100,10 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   p->half_pixel = coord && strcmp(coord, "half_pixel") == 0;
   if (coord && !p->half_pixel && strcmp(coord, "output_half_pixel") != 0)
     return ox_fail(OX_INVALID_MODEL, "unknown coordinate_transformation_mode \"%.40s\"", coord);
-  p->largest = a->mode && strcmp(a->mode, "max") == 0, p->nearest = a->mode && strcmp(a->mode, "nearest") == 0;
+  p->largest = a->mode && strcmp(a->mode, "max") == 0;
   if (k == ALIGN && !p->largest && strcmp(a->mode, "avg") != 0)
     return ox_fail(OX_INVALID_MODEL, "unknown mode \"%.40s\"", a->mode);
-  if (k == CROP && !p->nearest && strcmp(a->mode, "bilinear") != 0)
-    return ox_fail(OX_INVALID_MODEL, "unknown mode \"%.40s\"", a->mode);
-  if (k != POOL && ox_shape_count(&c->in[2]->shape) != p->rois)
+  if (k == ALIGN && ox_shape_count(&c->in[2]->shape) != p->rois)
     return ox_fail(OX_SHAPE_MISMATCH, "batch indices must have one element per region");
   if (ox_shape_count(x) == 0 && ox_shape_count(y) != 0) return ox_fail(OX_SHAPE_MISMATCH, "X is empty");
   int64_t load = 0;
@@ -134,7 +122,6 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
 }
 static ox_status *prepare_align(ox_kernel_ctx *c) { return prepare(c, ALIGN); }
 static ox_status *prepare_pool(ox_kernel_ctx *c) { return prepare(c, POOL); }
-static ox_status *prepare_crop(ox_kernel_ctx *c) { return prepare(c, CROP); }
 
 static double at(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, int64_t y, int64_t x) {
   int64_t i = (plane * p->h + y) * p->w + x;
@@ -336,53 +323,6 @@ static void pool(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t
   }
 }
 
-/* ---- CropAndResize ---- */
-typedef struct bilinear {
-  int64_t y[2], x[2];
-  double w[4];
-} bilinear;
-
-static bilinear bilinear_at(const roi_prep *p, double y, double x) {
-  bilinear b = {{0, 0}, {0, 0}, {0, 0, 0, 0}};
-  if (!(y >= -1 && y <= (double)p->h && x >= -1 && x <= (double)p->w)) return b;
-  y = fmax(y, 0), x = fmax(x, 0);
-  b.y[0] = ox_i64_of(y), b.x[0] = ox_i64_of(x);
-  if (b.y[0] >= p->h - 1) b.y[0] = p->h - 1, y = (double)b.y[0];
-  if (b.x[0] >= p->w - 1) b.x[0] = p->w - 1, x = (double)b.x[0];
-  b.y[1] = OX_MIN(b.y[0] + 1, p->h - 1), b.x[1] = OX_MIN(b.x[0] + 1, p->w - 1);
-  double ly = y - (double)b.y[0], lx = x - (double)b.x[0];
-  b.w[0] = (1 - ly) * (1 - lx), b.w[1] = (1 - ly) * lx, b.w[2] = ly * (1 - lx), b.w[3] = ly * lx;
-  return b;
-}
-
-static double neighbours(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, const bilinear *b) {
-  double v = 0;
-  for (int k = 0; k < 4; k++) v += b->w[k] * at(c, p, plane, b->y[k / 2], b->x[k % 2]);
-  return v;
-}
-
-static double crop_coordinate(double lo, double hi, int64_t i, int64_t out, int64_t n) {
-  if (out <= 1) return 0.5 * (lo + hi) * (double)(n - 1);
-  return lo * (double)(n - 1) + (double)i * (hi - lo) * (double)(n - 1) / (double)(out - 1);
-}
-
-static void crop(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r) {
-  double outside = (double)((const roi_attrs *)c->attrs)->extrapolation_value;
-  for (int64_t i = 0; i < p->out_h; i++)
-    for (int64_t j = 0; j < p->out_w; j++) {
-      double y = crop_coordinate(r[0], r[2], i, p->out_h, p->h), x = crop_coordinate(r[1], r[3], j, p->out_w, p->w);
-      bool in = y >= 0 && y <= (double)(p->h - 1) && x >= 0 && x <= (double)(p->w - 1);
-      bilinear b = in ? bilinear_at(p, y, x) : (bilinear){{0, 0}, {0, 0}, {0, 0, 0, 0}};
-      for (int64_t ch = 0; ch < p->channels; ch++) {
-        int64_t plane = image * p->channels + ch;
-        double v = !in          ? outside
-                   : p->nearest ? at(c, p, plane, ox_i64_of(round(y)), ox_i64_of(round(x)))
-                                : neighbours(c, p, plane, &b);
-        put(c, p, roi, ch, i, j, v);
-      }
-    }
-}
-
 /* ---- run ---- */
 static ox_status *one_region(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, void *scratch) {
   const ox_convert *cv = ox_convert_select(c->isa);
@@ -398,10 +338,8 @@ static ox_status *one_region(const ox_kernel_ctx *c, const roi_prep *p, int64_t 
                    (long long)p->images);
   if (p->kind == ALIGN)
     align(c, p, roi, image, r, scratch);
-  else if (p->kind == POOL)
-    pool(c, p, roi, image, r + 1, scratch);
   else
-    crop(c, p, roi, image, r);
+    pool(c, p, roi, image, r + 1, scratch);
   return NULL;
 }
 
@@ -428,9 +366,5 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MaxRoiPool", .since = 1, .types = {OX_T_FLOAT}, .vars = "TT", .min_in = 2, .max_in = 2,
                .infer = infer_pool, ROW(pool_rows)),
      OX_KERNEL(.prepare = prepare_pool, ROW_KERNEL)},
-    {OX_SCHEMA(.name = "CropAndResize", .domain = "com.microsoft", .since = 1,
-               .types = {OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I32), OX_BIT(OX_I32)}, .vars = "TT", .min_in = 4,
-               .max_in = 4, .value_in = 8, .infer = infer_crop, ROW(crop_rows)),
-     OX_KERNEL(.prepare = prepare_crop, ROW_KERNEL)},
 };
 const ox_op_set ox_ops_roi = {ops, OX_COUNT(ops)};

@@ -25,22 +25,43 @@ static void test_determinants(void **state) {
   one_node_deinit(&n);
 }
 
+static void invert(ox_dtype type, int64_t batch, int64_t n, const void *x, one_node *node) {
+  one_node_init(node, "com.microsoft", "Inverse", 1, 1);
+  one_node_input(node, type, 3, (int64_t[]){batch, n, n}, x);
+  CHECK_OK(one_node_run(node));
+}
+
 static void test_inverse(void **state) {
   (void)state;
-  float x[2][16];
-  for (int i = 0; i < 32; i++) x[i / 16][i % 16] = (float)((i * 13) % 7) - 3 + (i % 5 == 0 ? 6.0f : 0.0f);
-  one_node n;
-  one_node_init(&n, "com.microsoft", "Inverse", 1, 1);
-  one_node_input(&n, OX_F32, 3, (int64_t[]){2, 4, 4}, x);
-  CHECK_OK(one_node_run(&n));
-  for (int z = 0; z < 2; z++)
-    for (int i = 0; i < 4; i++)
-      for (int j = 0; j < 4; j++) {
-        double s = 0;
-        for (int k = 0; k < 4; k++) s += (double)x[z][i * 4 + k] * (double)((float *)n.out[0].data)[z * 16 + k * 4 + j];
-        assert_true(fabs(s - (i == j)) < 1e-5);
-      }
-  one_node_deinit(&n);
+  static double x[2 * 33 * 33];
+  static const int64_t sizes[] = {1, 2, 4, 16, 33};
+  for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++) {
+    int64_t n = sizes[c];
+    one_node node;
+    for (int64_t i = 0; i < 2 * n * n; i++) x[i] = (double)(i * i * 13 % 101) / 50 - 1;
+    for (int64_t i = 0; i < n; i++) x[i * n + (i * 5 + 3) % n] += 2 * (double)n; /* exchanges rows */
+    for (int64_t i = 0; i < n; i++) x[(n + i) * n + i] += 2 * (double)n;
+    invert(OX_F64, 2, n, x, &node);
+    for (int64_t z = 0; z < 2; z++)
+      for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+          double s = 0;
+          for (int64_t k = 0; k < n; k++)
+            s += x[(z * n + i) * n + k] * ((double *)node.out[0].data)[(z * n + k) * n + j];
+          assert_true(fabs(s - (i == j)) < 1e-10);
+        }
+    one_node_deinit(&node);
+  }
+}
+
+static void test_singular_and_float(void **state) {
+  (void)state;
+  const float x[2][4] = {{1, 2, 2, 4}, {0, 4, 2, 0}}, want[4] = {0, 0.5f, 0.25f, 0};
+  one_node node;
+  invert(OX_F32, 2, 2, x, &node);
+  const float *y = node.out[0].data;
+  for (int i = 0; i < 4; i++) assert_true(!isfinite(y[i]) && y[4 + i] == want[i]);
+  one_node_deinit(&node);
 }
 
 static void test_only_square_matrices(void **state) {
@@ -57,6 +78,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_determinants),
       cmocka_unit_test(test_inverse),
+      cmocka_unit_test(test_singular_and_float),
       cmocka_unit_test(test_only_square_matrices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
