@@ -57,6 +57,16 @@ static void swap_rows(double *a, double *b, size_t n) {
   }
 }
 
+/* y -= f x. Fours, which compilers turn into vectors. */
+static void subtract(double *restrict y, const double *restrict x, double f, size_t n) {
+  size_t j = 0;
+  for (; j + 4 <= n; j += 4) {
+    double v[4] = {y[j] - f * x[j], y[j + 1] - f * x[j + 1], y[j + 2] - f * x[j + 2], y[j + 3] - f * x[j + 3]};
+    memcpy(y + j, v, sizeof v);
+  }
+  for (; j < n; j++) y[j] -= f * x[j];
+}
+
 /* Row of the largest element of column |k| at or below the diagonal. */
 static size_t pivot_of(const double *a, size_t n, size_t k) {
   size_t best = k;
@@ -75,7 +85,7 @@ static double determinant(const ox_kernel_ctx *c, double *a, size_t n) {
     if (d == 0) return det;
     for (size_t i = k + 1; i < n && !ox_ctx_stopped_each(c, (int64_t)i, 16); i++) {
       double f = a[i * n + k] / d;
-      for (size_t j = k + 1; j < n; j++) a[i * n + j] -= f * a[k * n + j];
+      subtract(a + i * n + k + 1, a + k * n + k + 1, f, n - k - 1);
     }
   }
   return det;
@@ -94,7 +104,7 @@ static void invert(const ox_kernel_ctx *c, double *a, size_t *pivots, size_t n) 
       double f = a[i * n + k];
       if (i == k) continue;
       a[i * n + k] = 0;
-      for (size_t j = 0; j < n; j++) a[i * n + j] -= f * row[j];
+      subtract(a + i * n, row, f, n);
     }
   }
   if (ox_ctx_stopped(c)) return;
