@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/blocks_layout.c - ai.onyx.ToBlocks and FromBlocks: [N, C, d...] to blocks of 16 channels, [N, ceil(C / 16), d...,
- * 16], and back (docs/blocks.md). */
+ * 16], and back, or to [N, d..., C] (docs/blocks.md). */
+#include <string.h>
+
 #include "kern/blocks/blocks.h"
 #include "ops/shared/check.h"
 #include "ops/shared/tiles.h"
 
 typedef struct from_attrs {
-  int64_t channels;
+  int64_t channels, last; /* |last|: the channels become the last axis */
 } from_attrs;
-static const ox_attr_def from_rows[] = {OX_ATTR_INT_REQUIRED_IN(from_attrs, channels, 1, OX_COUNT_MAX)};
+static const ox_attr_def from_rows[] = {OX_ATTR_INT_REQUIRED_IN(from_attrs, channels, 1, OX_COUNT_MAX),
+                                        OX_ATTR_INT_IN(from_attrs, last, 0, 0, 1)};
 
 typedef struct layout_prep {
   int64_t channels, blocks, planes, pixels; /* planes: blocks of all images */
@@ -33,7 +36,8 @@ static ox_status *infer_to(ox_infer_ctx *c) {
 
 static ox_status *infer_from(ox_infer_ctx *c) {
   const ox_shape *x = &c->in[0]->shape;
-  int64_t channels = ((const from_attrs *)c->attrs)->channels, blocks = OX_CEIL_DIV(channels, OX_BLOCK);
+  const from_attrs *a = c->attrs;
+  int64_t channels = a->channels, blocks = OX_CEIL_DIV(channels, OX_BLOCK);
   ox_shape y = ox_shape_unknown();
   if (x->rank >= 0) {
     if (x->rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", (int)x->rank);
@@ -41,7 +45,9 @@ static ox_status *infer_from(ox_infer_ctx *c) {
     if ((last >= 0 && last != OX_BLOCK) || (x->dim[1] >= 0 && x->dim[1] != blocks))
       return ox_fail(OX_SHAPE_MISMATCH, "X has %lld blocks of %lld channels, wanted %lld of %d", (long long)x->dim[1],
                      (long long)last, (long long)blocks, OX_BLOCK);
-    y = *x, y.rank--, y.dim[1] = channels;
+    y = *x, y.rank--;
+    if (a->last) memmove(y.dim + 1, x->dim + 2, (size_t)(y.rank - 1) * sizeof *y.dim);
+    y.dim[a->last ? y.rank - 1 : 1] = channels;
   }
   ox_infer_out(c, 0, c->in[0]->dtype, &y);
   return NULL;
@@ -58,7 +64,15 @@ static ox_status *prepare(ox_kernel_ctx *c, const ox_shape *plain) {
   return ox_ctx_plan(c, p->chunks > 1 ? p->planes * p->chunks : p->chunks * ox_tile_count(p->planes, p->per_tile), 0);
 }
 static ox_status *prepare_to(ox_kernel_ctx *c) { return prepare(c, &c->in[0]->shape); }
-static ox_status *prepare_from(ox_kernel_ctx *c) { return prepare(c, &c->out[0]->shape); }
+static ox_status *prepare_from(ox_kernel_ctx *c) {
+  const ox_shape *y = &c->out[0]->shape;
+  if (!((const from_attrs *)c->attrs)->last) return prepare(c, y);
+  layout_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  p->channels = y->dim[y->rank - 1], p->blocks = OX_CEIL_DIV(p->channels, OX_BLOCK);
+  p->pixels = ox_shape_span(y, 1, y->rank - 1), p->per_tile = OX_MAX(CHUNK / p->blocks, 1);
+  return ox_ctx_plan(c, ox_tile_count(y->dim[0] * p->pixels, p->per_tile), 0);
+}
 
 /* Converts pixels [begin, end) of block |plane|. */
 static void convert(const ox_kernel_ctx *c, const ox_blocks_variant *v, int64_t plane, int64_t begin, int64_t end,
@@ -94,9 +108,32 @@ static ox_status *run_to(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles,
   (void)stage, (void)scratch;
   return run_tiles(c, tiles, true);
 }
+/* Pixels [begin, end) of all images. Whole blocks are written as long as they end within these pixels: what is too much
+ * of a pixel's last block is overwritten by the next pixels. */
+static void from_to_last(const layout_prep *p, const float *x, float *y, int64_t begin, int64_t end) {
+  float *to = y + begin * p->channels, *stop = y + end * p->channels;
+  int64_t image = begin / p->pixels, pixel = begin % p->pixels;
+  for (int64_t i = begin; i < end; i++, pixel++) {
+    if (pixel == p->pixels) image++, pixel = 0;
+    const float *from = x + (image * p->blocks * p->pixels + pixel) * OX_BLOCK;
+    for (int64_t left = p->channels; left > 0; left -= OX_BLOCK, from += p->pixels * OX_BLOCK) {
+      if (stop - to >= OX_BLOCK)
+        memcpy(to, from, OX_BLOCK * sizeof *to);
+      else
+        memcpy(to, from, (size_t)OX_MIN(left, OX_BLOCK) * sizeof *to);
+      to += OX_MIN(left, OX_BLOCK);
+    }
+  }
+}
+
 static ox_status *run_from(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
-  return run_tiles(c, tiles, false);
+  if (!((const from_attrs *)c->attrs)->last) return run_tiles(c, tiles, false);
+  const layout_prep *p = c->prep;
+  int64_t begin, end;
+  ox_tile_span(tiles, p->per_tile, c->out[0]->shape.dim[0] * p->pixels, &begin, &end);
+  if (begin < end) from_to_last(p, c->in[0]->data, c->out[0]->data, begin, end);
+  return NULL;
 }
 
 #define ROW .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 1, .max_in = 1

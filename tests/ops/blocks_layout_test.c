@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/blocks_layout_test.c - ToBlocks and FromBlocks on every instruction set, against the index formula of
- * docs/blocks.md: all bits, since nothing is computed. */
+ * ops/blocks_layout_test.c - ToBlocks and FromBlocks, to channels first and last, on every instruction set, against the
+ * index formula of docs/blocks.md: all bits, since nothing is computed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +54,22 @@ static void check(int rank, const int64_t *dim, ox_isa isa, int64_t run_tiles) {
   want = ox_shape_of(rank, dim);
   assert_true(ox_shape_equal(&n.out[0].shape, &want));
   assert_memory_equal(n.out[0].data, plain, (size_t)n_plain * 4);
+  one_node_deinit(&n);
+
+  int64_t last[7] = {dim[0]};
+  for (int i = 2; i < rank; i++) last[i - 1] = dim[i];
+  last[rank - 1] = channels;
+  one_node_init(&n, "ai.onyx", "FromBlocks", 1, 1);
+  n.isa = isa, n.run_tiles = run_tiles;
+  one_node_int(&n, "channels", channels), one_node_int(&n, "last", 1);
+  one_node_input(&n, OX_F32, rank + 1, blocked, turned);
+  CHECK_OK(one_node_run(&n));
+  want = ox_shape_of(rank, last);
+  assert_true(ox_shape_equal(&n.out[0].shape, &want));
+  for (int64_t i = 0; i < n_plain; i++) {
+    int64_t at = (i / pixels / channels * pixels + i % pixels) * channels + i / pixels % channels;
+    assert_int_equal(((uint32_t *)n.out[0].data)[at], plain[i]);
+  }
   one_node_deinit(&n);
   free(plain), free(turned);
 }

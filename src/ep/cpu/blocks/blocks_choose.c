@@ -38,20 +38,20 @@ static bool moves_axis(const ox_rewrite *g, ox_id node, int rank, int from, int 
   return true;
 }
 
-static bool whole_blocks(const ox_rewrite *g, int64_t channels) {
+bool ox_blocks_are_whole(const ox_rewrite *g, int64_t channels) {
   return channels > 0 && channels % OX_BLOCKS_LANES == 0 && ox_opset_of(g, "") >= RESHAPE_COPIES;
 }
 
 bool ox_blocks_from_last(const ox_rewrite *g, ox_id node) {
   if (!ox_is(g, node, "Transpose")) return false;
   const ox_shape *x = ox_shape_at(g, ox_in(g, node, 0));
-  return x->rank >= 3 && whole_blocks(g, x->dim[x->rank - 1]) && moves_axis(g, node, x->rank, x->rank - 1, 1);
+  return x->rank >= 3 && ox_blocks_are_whole(g, x->dim[x->rank - 1]) && moves_axis(g, node, x->rank, x->rank - 1, 1);
 }
 
 bool ox_blocks_to_last(const ox_rewrite *g, ox_id node) {
   if (!ox_is(g, node, "Transpose")) return false;
   const ox_shape *x = ox_shape_at(g, ox_in(g, node, 0));
-  return x->rank >= 3 && whole_blocks(g, x->dim[1]) && moves_axis(g, node, x->rank, 1, x->rank - 1);
+  return x->rank >= 3 && x->dim[1] > 0 && moves_axis(g, node, x->rank, 1, x->rank - 1);
 }
 
 /* Nodes that turn |v| between channels last and first do so with blocks instead. */

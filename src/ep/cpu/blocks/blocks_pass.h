@@ -70,8 +70,10 @@ typedef struct ox_blocks_work {
 OX_NODISCARD ox_status *ox_blocks_choose(ox_blocks_work *w, uint32_t *out_n);
 OX_NODISCARD ox_status *ox_blocks_edit(ox_blocks_work *w);
 
-/* Whether |node| is a Transpose from channels last to channels first, or back, of whole blocks, so that blocks can be
- * moved instead (rules/blocks_last.c). */
+/* Whether |channels| fill blocks that a Reshape can join to channels. */
+bool ox_blocks_are_whole(const ox_rewrite *g, int64_t channels);
+/* Whether |node| is a Transpose from channels last, in whole blocks, to channels first, or back, of any, so that blocks
+ * can be moved instead (rules/blocks_last.c). */
 bool ox_blocks_from_last(const ox_rewrite *g, ox_id node);
 bool ox_blocks_to_last(const ox_rewrite *g, ox_id node);
 

@@ -27,19 +27,33 @@ static const ox_pat from_blocks[] = {[FROM] = {.op = "FromBlocks", .domain = "ai
 
 static int from_guard(const ox_rewrite *g, ox_match *m) { return ox_blocks_to_last(g, m->node[TURN]); }
 
-static ox_status *from_apply(const ox_rewrite *g, const ox_match *m) {
-  ox_id x = ox_in(g, m->node[FROM], 0), node, in[2];
+/* Whole blocks: how they move is a Transpose, or, of one block a pixel, nothing. */
+static ox_status *move_blocks(const ox_rewrite *g, const ox_match *m) {
+  ox_id x = ox_in(g, m->node[FROM], 0), node, in[2] = {x};
   const ox_shape *s = ox_shape_at(g, x);
   ox_shape moved = *s;
-  int rank = s->rank - 1;
+  int rank = s->rank - 1, unknown = 0;
   int64_t shape[OX_MAX_RANK] = {0}; /* as they are */
-  for (int i = 1; i + 1 < rank; i++) moved.dim[i] = s->dim[i + 1];
+  for (int i = 1; i + 1 < rank; i++) moved.dim[i] = s->dim[i + 1], unknown += s->dim[i + 1] < 0;
   moved.dim[rank - 1] = s->dim[1], shape[rank - 1] = ox_attr_i(g, m->node[FROM], "channels", 1);
-  OX_TRY(g->api->add_tensor(g, NULL, OX_F32, &moved, &in[0]));
-  OX_TRY(g->api->add_node(g, NULL, "Transpose", "", &x, 1, &in[0], 1, &node));
-  OX_TRY(move_axis(g, node, rank, 1, rank - 1));
+  if (s->dim[1] == 1 && unknown <= 1) {
+    for (int i = 1; i + 1 < rank; i++) shape[i] = OX_MAX(moved.dim[i], -1);
+  } else {
+    OX_TRY(g->api->add_tensor(g, NULL, OX_F32, &moved, &in[0]));
+    OX_TRY(g->api->add_node(g, NULL, "Transpose", "", &x, 1, &in[0], 1, &node));
+    OX_TRY(move_axis(g, node, rank, 1, rank - 1));
+  }
   OX_TRY(ox_i64_const(g, shape, rank, &in[1]));
   return ox_remake(g, m->node[TURN], NULL, "Reshape", in, 2);
+}
+
+static ox_status *from_apply(const ox_rewrite *g, const ox_match *m) {
+  ox_id from = m->node[FROM], x = ox_in(g, from, 0);
+  int64_t channels = ox_attr_i(g, from, "channels", 1);
+  if (ox_blocks_are_whole(g, channels)) return move_blocks(g, m);
+  OX_TRY(ox_remake(g, m->node[TURN], "ai.onyx", "FromBlocks", &x, 1));
+  OX_TRY(ox_set_int(g, m->node[TURN], "channels", channels));
+  return ox_set_int(g, m->node[TURN], "last", 1);
 }
 
 /* ---- into blocks ---- */
