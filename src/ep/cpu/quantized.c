@@ -13,7 +13,9 @@ static int scale_ok(const ox_rewrite *g, ox_id node, int64_t channels, int64_t a
   const ox_tensor *s = ox_const(g, ox_in(g, node, 1));
   int64_t n = s ? ox_elements(&s->shape) : -1;
   if (n < 1 || s->dtype != OX_F32 || s->shape.rank > 1 || (n != 1 && n != channels)) return 0;
-  if (n != 1 && ox_attr_i(g, node, "axis", 1) != axis) return 0;
+  int64_t along = ox_attr_i(g, node, "axis", 1);
+  if (along < 0) along += ox_shape_at(g, ox_in(g, node, 0))->rank;
+  if (n != 1 && along != axis) return 0;
   for (int64_t i = 0; i < n; i++)
     if (!(ox_at(g, s, i) > 0) || isinf(ox_at(g, s, i))) return 0;
   return !ox_attr_i(g, node, "block_size", 0);

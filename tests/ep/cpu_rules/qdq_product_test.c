@@ -23,6 +23,15 @@ static const rg_row rows[] = {
      "qdq-matmul", "QuantizeLinear QLinearMatMul", 1},
     {HEAD "(float[2, 3] x) => (float[2, 4] y) <" P ", " W "> { " DX DW "y = MatMul (xd, wd) }", "qdq-float",
      "QuantizeLinear MatMulIntegerToFloat", 1e-6},
+    /* scales of columns, counted from the end; those of rows */
+    {HEAD "(float[2, 2] x) => (float[2, 3] y) <" P ", int8[2, 3] w = {1, -2, 3, 4, 5, 6}, "
+          "float[3] ws = {0.1, 0.2, 0.3}, int8[3] wz = {0, 1, 0}> { " DX
+          "wd = DequantizeLinear <axis = -1> (w, ws, wz) y = MatMul (xd, wd) }",
+     "qdq-float", "QuantizeLinear MatMulIntegerToFloat", 1e-6},
+    {HEAD "(float[2, 2] x) => (float[2, 3] y) <" P ", int8[2, 3] w = {1, -2, 3, 4, 5, 6}, "
+          "float[2] ws = {0.1, 0.2}, int8[2] wz = {0, 1}> { " DX
+          "wd = DequantizeLinear <axis = -2> (w, ws, wz) y = MatMul (xd, wd) }",
+     "!qdq-float", NULL, 1e-6},
     {HEAD "(float[2, 3] x) => (float[2, 4] y) <" P ", " W ", float[4] b = {1, -2, 3, 0.5}> { " DX DW
           "y = Gemm (xd, wd, b) }",
      "qdq-float", "QuantizeLinear QGemm", 1e-3},
