@@ -89,6 +89,13 @@ static inline const ox_tensor *recurrent_in(const ox_kernel_ctx *c, uint32_t i) 
 static inline size_t recurrent_row(const recurrent_dims *d, size_t t, size_t b) {
   return d->layout ? b * d->seq + t : t * d->batch + b;
 }
+/* Floats from one row of the projection, or of the gates, to the next: rows of both would share sets of L1 if they were
+ * 2 KB apart or a multiple of it (two-way LSTM of 256, 10 rows: 10 % slower). */
+static inline size_t recurrent_gates_rs(const recurrent_dims *d) {
+  enum { CLOSE = 512, LINE = 16 };
+  size_t n = d->gates * d->hidden;
+  return n % CLOSE ? n : n + LINE;
+}
 /* Element offsets in Y and in Y_h (also initial states). */
 static inline size_t recurrent_y(const recurrent_dims *d, size_t t, size_t dir, size_t b) {
   return (d->layout ? (b * d->seq + t) * d->dirs + dir : (t * d->dirs + dir) * d->batch + b) * d->hidden;

@@ -160,7 +160,7 @@ static ox_gemm_i8_io product(const ox_kernel_ctx *c, const recurrent_i8 *q, cons
                          .b_zero = (const char *)zero->data + at,
                          .b_zero_step = each,
                          .out = out,
-                         .c_rs = n,
+                         .c_rs = recurrent_gates_rs(d),
                          .stop = ox_ctx_stop(c)};
 }
 

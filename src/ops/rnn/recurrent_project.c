@@ -51,17 +51,17 @@ void recurrent_project_begin(const recurrent_project *p, void *shared) {
 void recurrent_project_run(const ox_kernel_ctx *c, const recurrent_project *p, const recurrent_dims *d,
                            const recurrent_weights *w, void *shared, float *to, ox_range tiles, void *scratch) {
   const ptrdiff_t k = (ptrdiff_t)d->input;
-  const size_t n = d->gates * d->hidden;
+  const size_t rs = recurrent_gates_rs(d);
   const void *x = c->in[IN_X]->data;
   ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {{w->bias, OX_F32, 0, 1}}};
   if (p->way == PROJECT_SPLIT) {
-    ox_split_io io = {.a = x, .a_rs = k, .a_ks = 1, .b = w->w, .c = to, .c_rs = n, .epi = &e, .stop = ox_ctx_stop(c)};
+    ox_split_io io = {.a = x, .a_rs = k, .a_ks = 1, .b = w->w, .c = to, .c_rs = rs, .epi = &e, .stop = ox_ctx_stop(c)};
     io.panel = d->v[0]->nr, io.panel_floats = ox_gemm_panel_bytes(d->v[0], d->input) / sizeof(float);
     io.b_ks = (ptrdiff_t)io.panel, io.b_ns = 1;
     ox_split_run(&p->s, &io, (size_t)tiles.begin, (size_t)tiles.end, shared, scratch);
     return;
   }
-  ox_gemm_io io = {.a = x, .a_rs = k, .a_ks = 1, .b = w->w, .c = to, .c_rs = n, .epi = &e, .stop = ox_ctx_stop(c)};
+  ox_gemm_io io = {.a = x, .a_rs = k, .a_ks = 1, .b = w->w, .c = to, .c_rs = rs, .epi = &e, .stop = ox_ctx_stop(c)};
   for (int64_t i = tiles.begin; i < tiles.end; i++)
     if (p->way == PROJECT_STRASSEN)
       ox_strassen_run(&p->z, &io, (size_t)i, shared, scratch);

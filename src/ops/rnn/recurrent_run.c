@@ -21,7 +21,7 @@ typedef struct rnn_prep {
   bool turns;           /* one tile computes all directions, one after the other */
   const void *packed;   /* constant weights of all directions; NULL: packed in stage 0 */
   size_t weights_bytes; /* of one direction */
-  size_t projected;     /* offset of the projections there: dirs x seq batch x gates hidden floats */
+  size_t projected;     /* offset of the projections there: dirs x seq batch rows (recurrent_gates_rs) */
   size_t chunk, chunks; /* batch rows of a tile */
   size_t at_kept;       /* after them: the memory of recurrent_i8, or of recurrent_project */
   size_t state_bytes;   /* h, c, gates, gathered, reset, h in bytes in the scratch, before the products' */
@@ -51,7 +51,7 @@ static ox_status *plan_shared(ox_kernel_ctx *c, rnn_prep *p) {
   size_t rows, floats, bytes;
   p->weights_bytes = weights_at(c, p, NULL, &w);
   p->projected = p->pack ? p->weights_bytes * d->dirs : 0;
-  if (!ox_mul_ok(d->seq, d->batch, &rows) || !ox_mul_ok(rows, d->gates * d->hidden * d->dirs, &floats) ||
+  if (!ox_mul_ok(d->seq, d->batch, &rows) || !ox_mul_ok(rows, recurrent_gates_rs(d) * d->dirs, &floats) ||
       !ox_mul_ok(floats, sizeof(float), &bytes) || !ox_add_ok(bytes, p->projected + OX_ALIGN_BYTES, &bytes))
     return ox_oom();
   p->at_kept = bytes / OX_ALIGN_BYTES * OX_ALIGN_BYTES;
@@ -78,7 +78,8 @@ static bool deals(const rnn_prep *p, size_t rows, size_t columns) {
 static ox_status *plan_products(ox_kernel_ctx *c, rnn_prep *p) {
   const recurrent_dims *d = &p->d;
   size_t n = d->gates * d->hidden, rows = p->chunk;
-  p->state_bytes = OX_ROUND_UP((2 * n + 3 * d->hidden) * rows * sizeof(float), (size_t)OX_ALIGN_BYTES);
+  p->state_bytes =
+      OX_ROUND_UP((2 * recurrent_gates_rs(d) + 3 * d->hidden) * rows * sizeof(float), (size_t)OX_ALIGN_BYTES);
   if (p->q.v) {
     if (!recurrent_i8_plan(c, d, rows, deals(p, rows, n), &p->q)) return ox_oom();
     p->state_bytes += OX_ROUND_UP(rows * d->hidden, (size_t)OX_ALIGN_BYTES);
@@ -152,7 +153,7 @@ static recurrent_weights weights_of(const ox_kernel_ctx *c, const rnn_prep *p, s
 
 static float *projection(const ox_kernel_ctx *c, const rnn_prep *p, size_t dir) {
   const recurrent_dims *d = &p->d;
-  return (float *)(void *)((char *)c->shared + p->projected) + dir * d->seq * d->batch * d->gates * d->hidden;
+  return (float *)(void *)((char *)c->shared + p->projected) + dir * d->seq * d->batch * recurrent_gates_rs(d);
 }
 
 static void *kept(const ox_kernel_ctx *c, const rnn_prep *p) { return (char *)c->shared + p->at_kept; }
@@ -265,14 +266,14 @@ static ox_status *multiply_bytes(walk *k, ox_gemm_term x) {
 /* The projections of this step: in place if all rows are at the same time index, else gathered. */
 static ox_gemm_term inputs_at(const walk *k, size_t step) {
   const recurrent_dims *d = &k->p->d;
-  size_t n = d->gates * d->hidden;
+  size_t n = d->gates * d->hidden, rs = k->s.gates_rs;
   if (!(k->back && k->lens)) {
-    const float *x = k->x + recurrent_row(d, time_of(k, 0, step), k->b0) * n;
-    return (ox_gemm_term){x, OX_F32, (ptrdiff_t)(d->layout ? d->seq * n : n), 1};
+    const float *x = k->x + recurrent_row(d, time_of(k, 0, step), k->b0) * rs;
+    return (ox_gemm_term){x, OX_F32, (ptrdiff_t)(d->layout ? d->seq * rs : rs), 1};
   }
   for (size_t r = 0; r < k->s.rows; r++)
-    memcpy(k->gathered + r * n, k->x + recurrent_row(d, time_of(k, r, step), k->b0 + r) * n, n * sizeof(float));
-  return (ox_gemm_term){k->gathered, OX_F32, (ptrdiff_t)n, 1};
+    memcpy(k->gathered + r * rs, k->x + recurrent_row(d, time_of(k, r, step), k->b0 + r) * rs, n * sizeof(float));
+  return (ox_gemm_term){k->gathered, OX_F32, (ptrdiff_t)rs, 1};
 }
 
 static ox_status *step_cell(walk *k, size_t step) {
@@ -336,19 +337,19 @@ static void emit(const walk *k, size_t step) {
 static void walk_init(walk *k, float *scratch) {
   const recurrent_dims *d = &k->p->d;
   const recurrent_attrs *a = k->c->attrs;
-  size_t n = d->gates * d->hidden, rows = k->p->chunk;
+  size_t rs = recurrent_gates_rs(d), rows = k->p->chunk;
   k->back = recurrent_backwards(a, k->dir), k->w = weights_of(k->c, k->p, k->dir);
   k->x = projection(k->c, k->p, k->dir);
   k->s = (ox_rnn_step){.rows = OX_MIN(rows, d->batch - k->b0),
                        .hidden = d->hidden,
-                       .gates_rs = n,
+                       .gates_rs = rs,
                        .peep = k->w.peep,
                        .clip = d->clip,
                        .input_forget = a->input_forget != 0,
                        .linear_before_reset = a->linear_before_reset != 0,
                        .lens = k->lens};
   memcpy(k->s.act, d->act[k->dir], sizeof k->s.act);
-  k->s.gates = scratch, k->gathered = k->s.gates + n * rows, k->s.h = k->gathered + n * rows;
+  k->s.gates = scratch, k->gathered = k->s.gates + rs * rows, k->s.h = k->gathered + rs * rows;
   k->s.c = k->s.h + d->hidden * rows, k->s.reset = k->s.c + d->hidden * rows;
   k->h.data = (uint8_t *)(k->s.reset + d->hidden * rows);
   k->scratch = (char *)scratch + k->p->state_bytes;
