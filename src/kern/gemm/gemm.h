@@ -25,6 +25,7 @@ typedef struct ox_gemm_term {
 typedef struct ox_gemm_epi {
   float alpha, beta; /* beta scales the terms */
   ox_gemm_term term[2];
+  bool far; /* the first term, a float matrix, is not in L1 or L2 */
   ox_act act;
 } ox_gemm_epi;
 

@@ -53,20 +53,18 @@ static OX_NOINLINE void activate(const ox_gemm_tile *t) {
   }
 }
 
-/* Prefetches the cache lines of C that a common tile of |m| rows will write, and those of matrices that it will add,
- * while it is multiplied. */
+/* Prefetches the cache lines of C that a common tile of |m| rows will write, and those of a far term, while it is
+ * multiplied. */
 OX_INLINE void fetch_common(const ox_gemm_tile *t, const int m) {
   const ox_gemm_epi *e = t->epi;
   const float *c = e ? t->c : t->part;
   const size_t c_rs = e ? t->c_rs : t->part_rs;
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NR; j += 16)
       OX_PREFETCH_WRITE(c + (size_t)i * c_rs + j);
-  for (int k = 0; e && k < 2; k++) {
-    const ox_gemm_term *term = &e->term[k];
-    if (!term->p || !term->cs || !term->rs) continue;
-    const float *x = (const float *)term->p + (ptrdiff_t)t->row * term->rs + t->col;
-    OX_UNROLL for (int i = 0; i < m; i++, x += term->rs) OX_UNROLL for (int j = 0; j < NR; j += 16) OX_PREFETCH(x + j);
-  }
+  if (!e || !e->far) return;
+  const float *x = (const float *)e->term[0].p + (ptrdiff_t)t->row * e->term[0].rs + t->col;
+  OX_UNROLL for (int i = 0; i < m; i++, x += e->term[0].rs) OX_UNROLL for (int j = 0; j < NR; j += 16)
+      OX_PREFETCH(x + j);
 }
 
 /* Stores |m| rows of a common tile, from |row| on, from registers; all of the epilogue but a later activation. */

@@ -239,7 +239,7 @@ static ox_status *run_product(dealt *d, size_t columns) {
 static ox_status *multiply(const walk *k, const ox_gemm_plan *plan, const float *a, const void *b, ox_gemm_term term,
                            float *to) {
   ox_gemm_plan g = *plan;
-  ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {term}};
+  ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {term}, .far = term.rs != 0};
   ox_gemm_io io = {.a = a,
                    .a_rs = (ptrdiff_t)k->p->d.hidden,
                    .a_ks = 1,
