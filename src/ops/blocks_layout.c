@@ -64,6 +64,7 @@ static ox_status *prepare(ox_kernel_ctx *c, const ox_shape *plain) {
   return ox_ctx_plan(c, p->chunks > 1 ? p->planes * p->chunks : p->chunks * ox_tile_count(p->planes, p->per_tile), 0);
 }
 static ox_status *prepare_to(ox_kernel_ctx *c) { return prepare(c, &c->in[0]->shape); }
+
 static ox_status *prepare_from(ox_kernel_ctx *c) {
   const ox_shape *y = &c->out[0]->shape;
   if (!((const from_attrs *)c->attrs)->last) return prepare(c, y);
@@ -108,6 +109,7 @@ static ox_status *run_to(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles,
   (void)stage, (void)scratch;
   return run_tiles(c, tiles, true);
 }
+
 /* Pixels [begin, end) of all images. Whole blocks are written as long as they end within these pixels: what is too much
  * of a pixel's last block is overwritten by the next pixels. */
 static void from_to_last(const layout_prep *p, const float *x, float *y, int64_t begin, int64_t end) {

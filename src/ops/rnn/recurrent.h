@@ -94,7 +94,7 @@ static inline size_t recurrent_row(const recurrent_dims *d, size_t t, size_t b) 
 static inline size_t recurrent_gates_rs(const recurrent_dims *d) {
   enum { CLOSE = 512, LINE = 16 };
   size_t n = d->gates * d->hidden;
-  return n % CLOSE ? n : n + LINE;
+  return n % CLOSE || !n ? n : n + LINE;
 }
 /* Element offsets in Y and in Y_h (also initial states). */
 static inline size_t recurrent_y(const recurrent_dims *d, size_t t, size_t dir, size_t b) {
