@@ -182,20 +182,26 @@ static void fold_batch(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t ou
   ox_fold_run(&j, OX_FOLD_EXP, out, n, begin, end, shift, acc);
 }
 
-/* Several at a time, so that the compiler vectorizes it. */
-static void divide(ox_fold_acc *acc, int64_t n, double by) {
-  enum { SOME = 8 };
-  int64_t i = 0;
-  for (; i + SOME <= n; i += SOME)
-    for (int64_t k = 0; k < SOME; k++) acc[i + k].f /= by;
-  for (; i < n; i++) acc[i].f /= by;
-}
+/* Fours, which compilers turn into vectors. */
+#define BY_ALL(name, op)                                                                          \
+  static void name(ox_fold_acc *acc, int64_t n, double by) {                                      \
+    int64_t i = 0;                                                                                \
+    for (; i + 4 <= n; i += 4) {                                                                  \
+      double v[4] = {acc[i].f op by, acc[i + 1].f op by, acc[i + 2].f op by, acc[i + 3].f op by}; \
+      memcpy(acc + i, v, sizeof v);                                                               \
+    }                                                                                             \
+    for (; i < n; i++) acc[i].f = acc[i].f op by;                                                 \
+  }
+BY_ALL(divide, /)
+BY_ALL(multiply, *)
 
-static void finish_f64(kind k, ox_fold_acc *acc, int64_t n, const double *shift, int64_t length) {
+static void finish_f64(kind k, uint32_t type, ox_fold_acc *acc, int64_t n, const double *shift, int64_t length) {
   switch (k) {
     case MEAN: /* of no elements: undefined in the standard, 0 in ONNX Runtime */
-      if (length)
+      if (length && type == OX_F64)
         divide(acc, n, (double)length);
+      else if (length) /* will be rounded to fewer bits */
+        multiply(acc, n, 1 / (double)length);
       else
         memset(acc, 0, (size_t)n * sizeof *acc);
       break;
@@ -232,7 +238,7 @@ static void finish(const ox_kernel_ctx *c, int64_t length, int64_t out, int64_t 
   const ox_convert *cv = ox_convert_select(c->isa);
   uint32_t t = c->out[0]->dtype;
   if (ox_dtype_is_float(t)) {
-    finish_f64(s->kind, acc, n, shift, length);
+    finish_f64(s->kind, t, acc, n, shift, length);
     cv->store_f64[t](&acc->f, c->out[0]->data, (size_t)out, (size_t)n, NULL);
   } else {
     bool is_done = s->kind != MEAN && s->kind != L2 && s->kind != LOG_SUM;

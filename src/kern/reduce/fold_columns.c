@@ -121,6 +121,29 @@ static void fold_lanes(const ox_fold_job *j, int64_t out, int64_t n, int64_t beg
   }
 }
 
+/* Sums of few rows of floats, which fold_piece would move to its wide accumulators once, at the end. */
+static bool folds_few(const ox_fold_job *j, ox_fold f, int64_t rows) {
+  const ox_fold_plan *p = j->plan;
+  return adds_up(f) && f != OX_FOLD_EXP && j->dtype == OX_F32 && p->n_folded == 1 && rows <= OX_FOLD_ROWS &&
+         p->kept[0] >= WIDE;
+}
+
+static void fold_few(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                     ox_fold_acc *acc) {
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  const ox_convert *cv = ox_convert_select(j->isa);
+  const ox_fold_plan *p = j->plan;
+  int64_t step = p->folded_stride[0];
+  float part[BLOCK];
+  for (int64_t m; n > 0; out += m, n -= m, acc += m) {
+    m = OX_MIN(n, p->kept[0] - out % p->kept[0]);
+    memset(part, 0, (size_t)m * sizeof *part);
+    t->column[f](part, (const float *)j->data + base_of(p, out) + begin * step, (size_t)m, NULL, (size_t)(end - begin),
+                 (size_t)step);
+    cv->load_f64[OX_F32](part, 0, (size_t)m, &acc->f);
+  }
+}
+
 /* Extremes down columns in one go and in their own type: they are exact, so nothing need move to a wider one. */
 static bool folds_extremes(const ox_fold_job *j, ox_fold f) {
   const ox_fold_plan *p = j->plan;
@@ -168,6 +191,10 @@ void ox_fold_columns(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, in
   const ox_fold_plan *p = j->plan;
   if (folds_lanes(j, f, out, n)) {
     fold_lanes(j, out, n, begin, end, acc);
+    return;
+  }
+  if (folds_few(j, f, end - begin)) {
+    fold_few(j, f, out, n, begin, end, acc);
     return;
   }
   if (folds_extremes(j, f)) {
