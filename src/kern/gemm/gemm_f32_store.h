@@ -54,13 +54,15 @@ static OX_NOINLINE void activate(const ox_gemm_tile *t) {
 }
 
 /* Prefetches the cache lines of C that a common tile of |m| rows will write, and those of a far term, while it is
- * multiplied. */
+ * multiplied. Rows of C that do not begin with a line end in another: 320 x 96 x 6625 takes 1.3 times as long without
+ * that (Zen 3). */
 OX_INLINE void fetch_common(const ox_gemm_tile *t, const int m) {
   const ox_gemm_epi *e = t->epi;
   const float *c = e ? t->c : t->part;
   const size_t c_rs = e ? t->c_rs : t->part_rs;
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NR; j += 16)
       OX_PREFETCH_WRITE(c + (size_t)i * c_rs + j);
+  if (c_rs % 16) OX_UNROLL for (int i = 0; i < m; i++) OX_PREFETCH_WRITE(c + (size_t)i * c_rs + NR - 1);
   if (!e || !e->far) return;
   const float *x = (const float *)e->term[0].p + (ptrdiff_t)t->row * e->term[0].rs + t->col;
   OX_UNROLL for (int i = 0; i < m; i++, x += e->term[0].rs) OX_UNROLL for (int j = 0; j < NR; j += 16)
