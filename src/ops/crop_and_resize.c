@@ -7,6 +7,7 @@
 
 #include "base/cksize.h"
 #include "ops/shared/as_real.h"
+#include "ops/shared/regions.h"
 
 typedef struct crop_attrs {
   const char *mode;
@@ -26,25 +27,16 @@ typedef struct sample {
 
 typedef struct crop_prep {
   bool wide, nearest;
-  int64_t images, channels, h, w, out_h, out_w, blocks;
+  int64_t channels, h, w, out_h, out_w, blocks;
   size_t x_at;
 } crop_prep;
 
-/* Output [regions, C, h, w]. */
 static ox_status *infer(ox_infer_ctx *c) {
-  const ox_shape *x = &c->in[0]->shape, *r = &c->in[1]->shape;
   int64_t size[2] = {-1, -1};
   int n = 0, got = ox_infer_ints(c, 3, size, 2, &n);
   if (got < 0 || (got && (n != 2 || size[0] < 1 || size[1] < 1)))
     return ox_fail(OX_INVALID_MODEL, "crop_size must be two positive integers");
-  if (x->rank >= 0 && x->rank != 4) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted 4", x->rank);
-  if (r->rank >= 0 && (r->rank != 2 || (r->dim[1] >= 0 && r->dim[1] != 4)))
-    return ox_fail(OX_SHAPE_MISMATCH, "the regions must be [n,4]");
-  ox_shape y = {.rank = 4, .dim = {-1, -1, size[0], size[1]}};
-  if (x->rank == 4) y.dim[1] = x->dim[1];
-  if (r->rank == 2) y.dim[0] = r->dim[0];
-  ox_infer_out(c, 0, c->in[0]->dtype, &y);
-  return NULL;
+  return ox_regions_infer(c, 4, size[0], size[1]);
 }
 
 static ox_status *prepare(ox_kernel_ctx *c) {
@@ -56,11 +48,9 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->wide = c->in[0]->dtype != OX_F32, p->nearest = strcmp(a->mode, "nearest") == 0;
   if (!p->nearest && strcmp(a->mode, "bilinear") != 0)
     return ox_fail(OX_INVALID_MODEL, "unknown mode \"%.40s\"", a->mode);
-  p->images = x->dim[0], p->channels = x->dim[1], p->h = x->dim[2], p->w = x->dim[3];
+  p->channels = x->dim[1], p->h = x->dim[2], p->w = x->dim[3];
   p->out_h = y->dim[2], p->out_w = y->dim[3], p->blocks = OX_CEIL_DIV(p->channels, CHANNELS);
-  if (ox_shape_count(&c->in[2]->shape) != regions)
-    return ox_fail(OX_SHAPE_MISMATCH, "batch indices must have one element per region");
-  if (ox_shape_count(x) == 0 && ox_shape_count(y) != 0) return ox_fail(OX_SHAPE_MISMATCH, "X is empty");
+  OX_TRY(ox_regions_check(c, true));
   if (!ox_mul_ok((size_t)p->out_w, sizeof(sample) + sizeof(double), &c->scratch_per_worker))
     return ox_fail(OX_LIMIT, "CropAndResize: too large");
   if (p->wide) OX_TRY(ox_as_real_book(c, OX_AS_DOUBLE, 0, &p->x_at, &load));
@@ -128,9 +118,7 @@ static ox_status *crop_tile(const ox_kernel_ctx *c, const crop_prep *p, int64_t 
   double r[4];
   cv->load_f64[c->in[1]->dtype](c->in[1]->data, (size_t)region * 4, 4, r);
   cv->load_i64[c->in[2]->dtype](c->in[2]->data, (size_t)region, 1, &image);
-  if (image < 0 || image >= p->images)
-    return ox_fail(OX_SHAPE_MISMATCH, "region %lld is of image %lld, there are %lld", (long long)region,
-                   (long long)image, (long long)p->images);
+  OX_TRY(ox_regions_image(c, region, image));
   crop(c, p, region, image, (ox_range){first, OX_MIN(first + CHANNELS, p->channels)}, r, scratch);
   return NULL;
 }

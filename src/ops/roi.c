@@ -7,6 +7,7 @@
 
 #include "base/cksize.h"
 #include "ops/shared/as_real.h"
+#include "ops/shared/regions.h"
 
 typedef struct roi_attrs {
   const char *mode, *coordinate_transformation_mode;
@@ -37,29 +38,16 @@ typedef struct roi_prep {
   size_t x_at;
 } roi_prep;
 
-/* Output [rois, C, h, w]. */
-static ox_status *infer(ox_infer_ctx *c, int64_t cols, int64_t h, int64_t w) {
-  const ox_shape *x = &c->in[0]->shape, *r = &c->in[1]->shape;
-  ox_shape y = {.rank = 4, .dim = {-1, -1, h, w}};
-  if (x->rank >= 0 && x->rank != 4) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted 4", x->rank);
-  if (r->rank >= 0 && (r->rank != 2 || (r->dim[1] >= 0 && r->dim[1] != cols)))
-    return ox_fail(OX_SHAPE_MISMATCH, "the regions must be [n,%lld]", (long long)cols);
-  if (x->rank == 4) y.dim[1] = x->dim[1];
-  if (r->rank == 2) y.dim[0] = r->dim[0];
-  ox_infer_out(c, 0, c->in[0]->dtype, &y);
-  return NULL;
-}
-
 static ox_status *infer_align(ox_infer_ctx *c) {
   const roi_attrs *a = c->attrs;
-  return infer(c, 4, a->output_height, a->output_width);
+  return ox_regions_infer(c, 4, a->output_height, a->output_width);
 }
 
 static ox_status *infer_pool(ox_infer_ctx *c) {
   const roi_attrs *a = c->attrs;
   if (a->pooled_shape.n != 2)
     return ox_fail(OX_INVALID_MODEL, "pooled_shape has %zu integers, wanted 2", a->pooled_shape.n);
-  return infer(c, 5, a->pooled_shape.v[0], a->pooled_shape.v[1]);
+  return ox_regions_infer(c, 5, a->pooled_shape.v[0], a->pooled_shape.v[1]);
 }
 
 enum { MOST_SAMPLES = 1000000 }; /* in a bin, along an axis */
@@ -103,9 +91,7 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   p->largest = a->mode && strcmp(a->mode, "max") == 0;
   if (k == ALIGN && !p->largest && strcmp(a->mode, "avg") != 0)
     return ox_fail(OX_INVALID_MODEL, "unknown mode \"%.40s\"", a->mode);
-  if (k == ALIGN && ox_shape_count(&c->in[2]->shape) != p->rois)
-    return ox_fail(OX_SHAPE_MISMATCH, "batch indices must have one element per region");
-  if (ox_shape_count(x) == 0 && ox_shape_count(y) != 0) return ox_fail(OX_SHAPE_MISMATCH, "X is empty");
+  OX_TRY(ox_regions_check(c, k == ALIGN));
   int64_t load = 0;
   if (p->wide) OX_TRY(ox_as_real_book(c, OX_AS_DOUBLE, 0, &p->x_at, &load));
   if (k == ALIGN)
@@ -333,9 +319,7 @@ static ox_status *one_region(const ox_kernel_ctx *c, const roi_prep *p, int64_t 
     image = r[0] >= 0 && r[0] < (double)p->images ? ox_i64_of(r[0]) : -1;
   else
     cv->load_i64[c->in[2]->dtype](c->in[2]->data, (size_t)roi, 1, &image);
-  if (image < 0 || image >= p->images)
-    return ox_fail(OX_SHAPE_MISMATCH, "region %lld is of image %lld, there are %lld", (long long)roi, (long long)image,
-                   (long long)p->images);
+  OX_TRY(ox_regions_image(c, roi, image));
   if (p->kind == ALIGN)
     align(c, p, roi, image, r, scratch);
   else

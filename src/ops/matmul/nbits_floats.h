@@ -35,6 +35,7 @@ static inline ox_nbits_tile ox_nbits_tile_of(const ox_kernel_ctx *c, const ox_nb
   if (bias) ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t.n, room), t.bias = room;
   return t;
 }
+
 /* An ox_gemm_source of an ox_nbits_weights. */
 void ox_nbits_write_floats(const void *weights, size_t k0, size_t kn, size_t col, size_t n, float *to, size_t ld);
 /* In prepare: plans [m, k] x [k, n] in the whole of the operator's two stages. */
