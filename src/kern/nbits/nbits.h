@@ -77,19 +77,19 @@ typedef struct ox_nbits_variant {
 
 #define OX_NBITS(needs, lanes, rows, many, byte_bits, isa, abreast)                                                \
   void ox_nbits_run__##isa(const ox_nbits_tile *t);                                                                \
+  void ox_nbits_abreast__##isa(const ox_nbits_tile *t);                                                            \
   void ox_nbits_quantize__##isa(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum); \
   bool ox_nbits_split__##isa(const float *a, size_t block, size_t blocks, const ox_nbits_parts *out);              \
   void ox_nbits_run_split__##isa(const ox_nbits_tile *t, size_t n, const ox_nbits_parts *x);                       \
   void ox_nbits_unpack__##isa(const ox_nbits_format *f, const uint8_t *w, size_t k0, size_t kn, float *to, size_t ld);
-void ox_nbits_abreast__avx2(const ox_nbits_tile *t);
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
 
 /* A line of nbits_variants.inc as a variant. */
-#define OX_NBITS_ROW(needs, lanes, rows, many, byte_bits, isa, abreast)                          \
-  {                                                                                              \
-    needs, lanes, rows, many, byte_bits, ox_nbits_run__##isa, abreast, ox_nbits_quantize__##isa, \
-        ox_nbits_split__##isa, ox_nbits_run_split__##isa, ox_nbits_unpack__##isa, #isa           \
+#define OX_NBITS_ROW(needs, lanes, rows, many, byte_bits, isa, abreast)                                          \
+  {                                                                                                              \
+    needs, lanes, rows, many, byte_bits, ox_nbits_run__##isa, abreast ? ox_nbits_abreast__##isa : NULL,          \
+        ox_nbits_quantize__##isa, ox_nbits_split__##isa, ox_nbits_run_split__##isa, ox_nbits_unpack__##isa, #isa \
   }
 
 const ox_nbits_variant *ox_nbits_select(ox_isa have);

@@ -3,6 +3,7 @@
 #include "kern/simd/i8_avx512.h"
 
 #define NBITS_RUN ox_nbits_run__avx512
+#define NBITS_ABREAST ox_nbits_abreast__avx512
 #define NBITS_QUANTIZE ox_nbits_quantize__avx512
 #define NBITS_SPLIT ox_nbits_split__avx512
 #define NBITS_RUN_SPLIT ox_nbits_run_split__avx512

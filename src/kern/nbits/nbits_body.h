@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/nbits/nbits_body.h - the micro-kernels for few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE,
- * NBITS_SPLIT, NBITS_RUN_SPLIT, NBITS_UNPACK, the symbols, and NBITS_ABREAST where the vocabulary of bytes has pairs;
- * NBITS_ROWS, the most rows of floats: they share the unpacking of weights, and their sums stay in registers. */
+ * NBITS_ABREAST, NBITS_SPLIT, NBITS_RUN_SPLIT, NBITS_UNPACK, the symbols; NBITS_ROWS, the most rows of floats: they
+ * share the unpacking of weights, and their sums stay in registers. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -45,10 +45,14 @@ enum { PAIRS_VECTORS = 4 /* whose sums of pairs fit */ };
 
 #if !VI32_HAS_PAIRS
 enum { PAIRS = 0 };
+OX_INLINE vi32 products(vi32 acc, vi32 w, vi32 q) { return vi32_dot_u8s8(acc, w, q); }
+OX_INLINE vi32 products_sum(vi32 acc) { return acc; }
 #else
-/* Weights of up to four bits. Returns the sum of |vectors| vectors of a block and |m| rows. */
 enum { PAIRS = 1 };
+OX_INLINE vi32 products(vi32 acc, vi32 w, vi32 q) { return vi32_pairs_u8s8(acc, w, q); }
+OX_INLINE vi32 products_sum(vi32 acc) { return vi32_pairs_sum(acc); }
 
+/* Weights of up to four bits. Returns the sum of |vectors| vectors of a block and |m| rows. */
 OX_INLINE const uint8_t *add_pairs(const ox_nbits_tile *t, const uint8_t *w, const int8_t *q, vi32 *sum, const int m,
                                    const int bits) {
   const size_t vectors = t->f.block * (size_t)bits / 32;
@@ -155,48 +159,6 @@ OX_INLINE void rows(const ox_nbits_tile *t, const int m, const int bits, const b
   OX_UNROLL for (int r = 0; r < m; r++) vf32_store_n(t->c + (size_t)r * t->c_rs, vf32_add(total[r], start), t->n);
 }
 
-#if VI32_HAS_PAIRS
-/* Block |b| of each panel. One row and weights of four bits, so the panels share the row's bytes. */
-OX_INLINE void block_abreast(const ox_nbits_tile *t, size_t b, const uint8_t *w[ABREAST], vf32 total[ABREAST]) {
-  const size_t vectors = t->f.block / 8;
-  const int8_t *q = t->q + b * t->f.block;
-  vi32 sum[ABREAST];
-  OX_UNROLL for (int p = 0; p < ABREAST; p++) sum[p] = vi32_zero();
-  for (size_t first = 0; first < vectors; first += PAIRS_VECTORS) {
-    vi32 pairs[ABREAST];
-    OX_UNROLL for (int p = 0; p < ABREAST; p++) pairs[p] = vi32_zero();
-    for (size_t v = first; v < vectors && v < first + PAIRS_VECTORS; v++) {
-      const vi32 low = splat_quad(q + v * 4), high = splat_quad(q + (v + vectors) * 4), mask = vi32_splat(0x0f0f0f0f);
-      OX_UNROLL for (int p = 0; p < ABREAST; p++) {
-        vi32 x = load_words(w[p]);
-        w[p] += 4 * L;
-        pairs[p] = vi32_pairs_u8s8(pairs[p], vi32_and(x, mask), low);
-        pairs[p] = vi32_pairs_u8s8(pairs[p], vi32_and(vi32_shr(x, 4), mask), high);
-      }
-    }
-    OX_UNROLL for (int p = 0; p < ABREAST; p++) sum[p] = vi32_add(sum[p], vi32_pairs_sum(pairs[p]));
-  }
-  const vf32 row_sum = vf32_splat(t->q_sum[b]), row_scale = vf32_splat(t->q_scale[b]);
-  OX_UNROLL for (int p = 0; p < ABREAST; p++) {
-    vf32 scale = load_floats(w[p]);
-    w[p] += 4 * L;
-    vf32 s = vf32_fnma(zeros_of(&t->f, &w[p]), row_sum, vi32_to_f32(sum[p]));
-    total[p] = vf32_fma(s, vf32_mul(scale, row_scale), total[p]);
-  }
-}
-
-void NBITS_ABREAST(const ox_nbits_tile *t) {
-  const uint8_t *w[ABREAST];
-  vf32 total[ABREAST];
-  OX_UNROLL for (int p = 0; p < ABREAST; p++) w[p] = t[p].w, total[p] = vf32_zero();
-  for (size_t b = 0; b < t->f.blocks; b++) block_abreast(t, b, w, total);
-  OX_UNROLL for (int p = 0; p < ABREAST; p++) {
-    vf32 start = t[p].bias ? vf32_load_n(t[p].bias, t[p].n) : vf32_zero();
-    vf32_store_n(t[p].c, vf32_add(total[p], start), t[p].n);
-  }
-}
-#endif
-
 #define NBITS_CASE(m, bits, table) \
   case m:                          \
     rows(t, m, bits, table);       \
@@ -297,4 +259,5 @@ void NBITS_QUANTIZE(const float *a, size_t block, size_t blocks, int8_t *q, floa
   }
 }
 
+#include "kern/nbits/nbits_abreast_body.h"
 #include "kern/nbits/nbits_split_body.h"

@@ -33,18 +33,19 @@ typedef struct part_sums {
   vi32 of[OX_NBITS_PARTS];
 } part_sums;
 
-/* Products of up to PAIRS_VECTORS vectors, and their sums in 32 bits. */
+/* The compiler is kept from adding products of pairs up in another order (docs/products.md). */
+OX_INLINE vi32 products_kept(vi32 acc, vi32 w, vi32 q) {
 #if VI32_HAS_PAIRS
-OX_INLINE vi32 products(vi32 acc, vi32 w, vi32 q) { return vi32_pairs_kept(vi32_pairs_u8s8(acc, w, q)); }
-OX_INLINE vi32 products_sum(vi32 acc) { return vi32_pairs_sum(acc); }
+  return vi32_pairs_kept(products(acc, w, q));
 #else
-OX_INLINE vi32 products(vi32 acc, vi32 w, vi32 q) { return vi32_dot_u8s8(acc, w, q); }
-OX_INLINE vi32 products_sum(vi32 acc) { return acc; }
+  return products(acc, w, q);
 #endif
+}
 
 /* Adds the products of a vector of |w| and quads |q| of the parts. */
 OX_INLINE void add_parts(part_sums *s, vi32 w, const int8_t *q, size_t q_rs) {
-  OX_UNROLL for (int p = 0; p < OX_NBITS_PARTS; p++) s->of[p] = products(s->of[p], w, splat_quad(q + (size_t)p * q_rs));
+  OX_UNROLL for (int p = 0; p < OX_NBITS_PARTS; p++) s->of[p] =
+      products_kept(s->of[p], w, splat_quad(q + (size_t)p * q_rs));
 }
 
 /* Vectors [first, first + count) of a block; |n|, |bits| and |count| are constants after inlining. */
