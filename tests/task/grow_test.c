@@ -12,22 +12,29 @@ int main(void) { return 0; }
 #include "support/census.h"
 #include "task/backend.h"
 
-/* Tiles that are long enough for the others to come, however busy the machine is: |want| at once, or for a second. */
+/* Tiles that are long enough for the others to come, however busy the machine is: |want| threads at once, or for ten
+ * seconds. */
 typedef struct {
-  uint32_t want;
-  atomic_uint in;
+  uint32_t want, number;
+  atomic_uint in; /* threads */
 } meeting;
 
+static meeting meeting_of(uint32_t want) {
+  static atomic_uint meetings;
+  return (meeting){.want = want, .number = atomic_fetch_add(&meetings, 1) + 1};
+}
+
 static ox_status *meet(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  static _Thread_local uint32_t last; /* where this thread was */
   meeting *m = ctx;
   (void)begin, (void)end, (void)worker;
-  atomic_fetch_add(&m->in, 1);
-  for (int i = 0; i < 1000 && atomic_load(&m->in) < m->want; i++) usleep(1000);
+  if (last != m->number) atomic_fetch_add(&m->in, 1), last = m->number;
+  for (int i = 0; i < 10000 && atomic_load(&m->in) < m->want; i++) usleep(1000);
   return NULL;
 }
 
 static int loop_of(uint32_t cap, uint32_t want) {
-  meeting m = {.want = want};
+  meeting m = meeting_of(want);
   ox_status *st = ox_task_for_max(ox_pool_default(), cap, 64, meet, &m);
   return st || m.in < want;
 }
@@ -55,14 +62,14 @@ static ox_status *nest(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
 }
 static int nested(const void *arg) {
   (void)arg;
-  meeting m = {.want = 2};
+  meeting m = meeting_of(2);
   return ox_task_for_max(ox_pool_default(), 2, 16, nest, &m) != NULL;
 }
 
 static ox_status *loop_in_a_node(void *payload, uint32_t unit) { return nest(payload, unit, unit + 1, 0); }
 static int graph(const void *arg) {
   (void)arg;
-  meeting m = {.want = 2};
+  meeting m = meeting_of(2);
   ox_task_graph *g;
   ox_status *st = ox_task_graph_create(&g);
   for (uint32_t i = 0, node; i < 16 && !st; i++) st = ox_task_graph_add(g, loop_in_a_node, &m, 1, NULL, 0, &node);
@@ -71,19 +78,26 @@ static int graph(const void *arg) {
   return st != NULL;
 }
 
-/* Two callers, with a helper each. */
-static void *be_caller(void *arg) {
-  meeting *m = arg;
-  return ox_task_for_max(ox_pool_default(), 2, 64, meet, m);
+/* Two callers, with a helper each. The second stays, so as to be counted. */
+typedef struct {
+  meeting m;
+  atomic_int done; /* 1: well, 2: with a status */
+} second_caller;
+
+static void *be_second(void *arg) {
+  second_caller *c = arg;
+  c->done = ox_task_for_max(ox_pool_default(), 2, 64, meet, &c->m) ? 2 : 1;
+  for (;;) pause();
 }
 static int callers(const void *arg) {
   (void)arg;
-  meeting m = {.want = 4};
+  static second_caller c;
   ox_pool *pool = ox_pool_default();
   pthread_t other;
-  void *failed;
-  if (!pool || pthread_create(&other, NULL, be_caller, &m) || be_caller(&m)) return 1;
-  return pthread_join(other, &failed) || failed || m.in < 4;
+  c.m = meeting_of(4);
+  if (!pool || pthread_create(&other, NULL, be_second, &c) || ox_task_for_max(pool, 2, 64, meet, &c.m)) return 1;
+  while (!c.done) usleep(1000);
+  return c.done != 1 || c.m.in < 4;
 }
 
 static ox_status *count(void *payload, uint32_t unit) {
@@ -140,7 +154,7 @@ static void test_threads(void **state) {
       {"of two, then of three", first_two_then_three, 3, 3},
       {"nested loops", nested, 2, 2},
       {"a graph with loops", graph, 2, 2},
-      {"two callers", callers, 4, 4}, /* the second has left */
+      {"two callers", callers, 4, 4},
       {"tasks", tasks, 1, 4},
       {"a call", calls, 2, 2},
       {"made smaller before it had threads", resized, 2, 2},
