@@ -101,6 +101,7 @@ static ox_status *improve(ox_driver *d) {
   OX_TRY(ox_origin_name_all(d->m));
   OX_TRY(infer(d));
   OX_TRY(rounds(d, OX_AT_BEFORE, level, true, early));
+  OX_TRY(each_graph(d, d->m->graph, cse_all)); /* what layers make of shared weights is folded once, and stays shared */
   OX_TRY(rounds(d, OX_AT_WITH, OX_OPTIMIZE_BASIC, level < OX_OPTIMIZE_EXTENDED, early));
   if (level >= OX_OPTIMIZE_EXTENDED) OX_TRY(rounds(d, OX_AT_WITH, level, false, early));
   if (level >= OX_OPTIMIZE_EXTENDED && any_on(d, OX_AT_WITH, true)) OX_TRY(rounds(d, OX_AT_WITH, level, true, early));

@@ -156,6 +156,9 @@ static ox_status *fold_node(fold *f, ox_graph *g, ox_id id, size_t cost, ox_tens
   return NULL;
 }
 
+/* An Identity is not computed: readers that share a constant share what they pack of it. */
+static bool is_identity(const ox_node *n) { return n->domain[0] == '\0' && strcmp(n->op, "Identity") == 0; }
+
 static ox_status *fold_all(fold *f, ox_graph *g, const ox_id *order, uint32_t n) {
   ox_arena arena;
   ox_status *st = NULL;
@@ -164,6 +167,11 @@ static ox_status *fold_all(fold *f, ox_graph *g, const ox_id *order, uint32_t n)
     size_t cost;
     if ((st = ox_watch_check(g->model->watch))) break;
     if (!foldable(f, g, &g->nodes[order[i]], &cost)) continue;
+    if (is_identity(&g->nodes[order[i]])) {
+      st = ox_graph_bypass(g, order[i]);
+      ++*f->n_folded;
+      continue;
+    }
     ox_arena_reset(&arena);
     ox_tensor *outs = OX_ARENA_ARRAY(&arena, ox_tensor, g->nodes[order[i]].n_out);
     ox_id *in = OX_ARENA_ARRAY(&arena, ox_id, g->nodes[order[i]].n_in);

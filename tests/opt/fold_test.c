@@ -177,6 +177,33 @@ static void test_other_attributes_are_not_merged(void **state) {
            OX_OPTIMIZE_NONE, "!cse", "Transpose Transpose Neg Neg", 0);
 }
 
+/* Layers that share weights, also by an Identity or a Transpose of each, read one constant: they pack it once. */
+static void test_shared_weights_stay_shared(void **state) {
+  (void)state;
+  static const char *const models[] = {
+      " i = Identity (w) a = MatMul (x, w) y = MatMul (a, i)",
+      " i = Identity (w) j = Identity (i) a = MatMul (x, j) y = MatMul (a, i)",
+      " i = Transpose (w) j = Transpose (w) a = MatMul (x, i) y = MatMul (a, j)",
+      " i = Identity (w) j = Transpose (i) k = Transpose (w) a = MatMul (x, j) y = MatMul (a, k)",
+  };
+  for (size_t i = 0; i < OX_COUNT(models); i++) {
+    char text[512], ops[256];
+    snprintf(text, sizeof text, HEAD "(float[1, 2] x) => (float[1, 2] y) <float[2, 2] w = {1, 2, 3, 4}> {%s}",
+             models[i]);
+    ox_model *m = rg_read(text);
+    ox_opt_options o = rg_options(OX_OPTIMIZE_BASIC);
+    CHECK_OK(ox_optimize(m, &o));
+    assert_string_equal(bg_ops(m->graph, ops), "MatMul MatMul");
+    ox_id w = OX_NONE;
+    for (ox_id n = 0; n < m->graph->n_nodes; n++) {
+      if (m->graph->nodes[n].dead) continue;
+      if (w != OX_NONE && m->graph->nodes[n].in[1] != w) fail_msg("two constants after%s", models[i]);
+      w = m->graph->nodes[n].in[1];
+    }
+    ox_model_destroy(m);
+  }
+}
+
 static void test_unread_nodes_are_removed(void **state) {
   (void)state;
   rg_check(HEAD "(float[3] x) => (float[3] y) { a = Relu (x) b = Neg (a) y = Neg (x) }", OX_OPTIMIZE_BASIC, "dce",
@@ -233,6 +260,7 @@ int main(void) {
       cmocka_unit_test(test_equal_nodes_are_merged),
       cmocka_unit_test(test_equal_constants_are_merged),
       cmocka_unit_test(test_other_attributes_are_not_merged),
+      cmocka_unit_test(test_shared_weights_stay_shared),
       cmocka_unit_test(test_unread_nodes_are_removed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
