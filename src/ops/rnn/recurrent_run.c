@@ -35,7 +35,10 @@ enum { CHUNK = 12, MOST_TOGETHER = 2 * CHUNK - 1, MOST_BYTES_TOGETHER = 64, LEAS
 static size_t rows_together(const rnn_prep *p) {
   const recurrent_dims *d = &p->d;
   if (p->q.v) return d->batch <= MOST_BYTES_TOGETHER ? d->batch : CHUNK;
-  if (d->batch > MOST_TOGETHER) return CHUNK;
+  if (d->batch > MOST_TOGETHER) {
+    size_t chunks = OX_CEIL_DIV(d->batch, (size_t)CHUNK);
+    return OX_CEIL_DIV(d->batch, chunks + d->dirs * chunks % 2);
+  }
   bool near = d->gates * d->hidden * d->hidden <= NEAR;
   return near && d->batch >= LEAST_APART ? OX_CEIL_DIV(d->batch, (size_t)2) : d->batch;
 }
