@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/simd/math_f32.h - exp, log, tanh, erf, sigmoid, gelu ... in the SIMD vocabulary: include a simd/f32_<isa>.h
  * first. Largest errors over all floats, in ulp (with FMA; the scalar build adds about one): exp 1.1, exp_flush 1.1,
- * expm1 1.4, log 0.8, log1p 1.5, sigmoid 2.4, silu 2.4, tanh 2.4 (with AVX2 3.4), erf 3.1. Infinities, NaN, signed
+ * expm1 1.4, log 0.8, log1p 1.5, sigmoid 2.4, silu 2.4, tanh 3.4 (in plain C and NEON 2.4), erf 3.1. Infinities, NaN, signed
  * zeros and denormals come out as from C's libm. The coefficients are minimax fits of our own (Remez, relative error).
  */
 #ifndef OX_SIMD_MATH_F32_H
@@ -161,7 +161,7 @@ OX_INLINE vf32 vf32_silu(vf32 x) {
 }
 #endif
 
-#ifdef VF32_HAS_PICK8
+#if defined(VF32_HAS_PICK8) || defined(VF32_HAS_PICK16)
 /* 2 t / (1 + t^2) = 2 n q / (q^2 + n^2) for t = tanh(x / 2) = n / q, where n = x p(x^2): near 1, errors of t vanish.
  * p and q are a fit of our own, with a relative error of 1.4e-8 of the result. */
 OX_INLINE vf32 vf32_tanh(vf32 x) {
@@ -172,7 +172,15 @@ OX_INLINE vf32 vf32_tanh(vf32 x) {
   vf32 n = vf32_mul(c, p), half = vf32_mul(n, q);
   return vf32_div(vf32_add(half, half), vf32_fma(n, n, vf32_mul(q, q)));
 }
+#else
+/* (e^2|x| - 1) / (e^2|x| + 1), 1 from 2|x| = 20 on */
+OX_INLINE vf32 vf32_tanh(vf32 x) {
+  vf32 a = vf32_abs(x), t = math_expm1_(vf32_at_most(vf32_add(a, a), 20.0f));
+  return vf32_copysign(vf32_div(t, vf32_add(t, vf32_splat(2.0f))), x);
+}
+#endif
 
+#ifdef VF32_HAS_PICK8
 /* The polynomial of degree 6 of the interval that |a| is in, around its middle: of 8 that are |length| long. */
 OX_INLINE vf32 math_piece8_(const float (*table)[8], vf32 a, float length) {
   vf32 magic = vf32_splat(0x1.8p23f), m = vf32_fma(a, vf32_splat(1.0f / length), magic);
@@ -203,12 +211,6 @@ OX_INLINE vf32 vf32_erf(vf32 x) {
   return vf32_copysign(math_piece8_(table, vf32_at_most(vf32_abs(x), 3.925f), 0.525f), x);
 }
 #else
-/* (e^2|x| - 1) / (e^2|x| + 1), 1 from 2|x| = 20 on */
-OX_INLINE vf32 vf32_tanh(vf32 x) {
-  vf32 a = vf32_abs(x), t = math_expm1_(vf32_at_most(vf32_add(a, a), 20.0f));
-  return vf32_copysign(vf32_div(t, vf32_add(t, vf32_splat(2.0f))), x);
-}
-
 /* 1 - erfc(|x|), with -log erfc(a) = a Q(a): one expression for all a, without cancellation at 0 */
 OX_INLINE vf32 vf32_erf(vf32 x) {
   vf32 a = vf32_at_most(vf32_abs(x), 3.95f);

@@ -19,7 +19,7 @@ static inline vf32 sign_of(vf32 x) { /* NaN and zeros stay */
 /* max and min return their second argument for NaN, so the data goes there */
 static inline vf32 relu_of(vf32 x) { return vf32_max(vf32_zero(), x); }
 static inline vf32 clamp01(vf32 x) { return vf32_at_most(vf32_at_least(x, 0.0f), 1.0f); }
-#ifdef VF32_HAS_PICK8
+#if defined(VF32_HAS_PICK8) || defined(VF32_HAS_PICK16)
 static inline vf32 sigmoid_of(vf32 x) { return vf32_sigmoid(x); }
 #else
 /* As vf32_sigmoid and vf32_tanh, but with a division: in a loop with nothing else, it overlaps with other instructions.
@@ -36,7 +36,7 @@ static inline vf32 softplus_of(vf32 x) {
   return vf32_add(vf32_max(vf32_zero(), x), vf32_log1p(vf32_exp_flush(vf32_neg(vf32_abs(x)))));
 }
 static inline vf32 softsign_of(vf32 x) { return vf32_div(x, vf32_add(vf32_splat(1.0f), vf32_abs(x))); }
-#ifdef VF32_HAS_PICK8
+#if defined(VF32_HAS_PICK8) || defined(VF32_HAS_PICK16)
 static inline vf32 tanh_of(vf32 x) { return vf32_tanh(x); }
 #else
 static inline vf32 tanh_of(vf32 x) {
