@@ -63,12 +63,14 @@ static bool task_of(const ox_rewrite *g, ox_id node, const ox_shape *w, ox_bconv
   return !st;
 }
 
-/* Depthwise: a channel at a time is copied into planes and its rows out of them, which costs small images most; one row
- * is not copied out. */
+/* Depthwise: a channel at a time is copied into planes, with strides the larger part, and its rows out of them, which
+ * costs small images most; one row is not copied out. */
 static double depthwise_planes_ns(const ox_conv_geom *c, double blocks_ns) {
   const double channel_ns = 50, row_ns = 3, pixel_ns = 0.25, slower = 1.5, one_row_ns = 15;
-  double channels = (double)c->batch * (double)c->groups, rows = (double)c->out[0] * (double)c->out[1];
-  double each = rows == 1 ? one_row_ns : channel_ns + rows * (row_ns + pixel_ns * (double)c->out[2]);
+  double channels = (double)c->batch * (double)c->groups;
+  double rows = (double)OX_MAX(c->in[0], c->out[0]) * (double)OX_MAX(c->in[1], c->out[1]);
+  double row = row_ns + pixel_ns * (double)OX_MAX(c->in[2], c->out[2]);
+  double each = c->out[0] * c->out[1] == 1 ? one_row_ns : channel_ns + rows * row;
   return slower * blocks_ns + channels * each;
 }
 
