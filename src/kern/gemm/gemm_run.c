@@ -14,6 +14,8 @@ enum {
   TILE_WEIGHT_BYTES = 192 * 1024, /* weights of a tile with few rows */
   MAX_ROWS = 260,                 /* most rows of a tile: a block of A then has 400 KB and stays in L2 */
   TALL_ROWS = 144,                /* tiles of more rows have fewer columns */
+  MANY_TILES = 15,                /* of which one more does not matter */
+  PART_ROWS = 24,                 /* least rows of a tile for the sake of an even number of them */
   COPY_ROWS = 36,                 /* least rows for which panels are copied */
   STREAM_B = 1 << 20, /* floats of a direct B beyond L2: a single row of A reads few rows of it at a time, along them */
   STREAM_ROWS = 8,
@@ -25,6 +27,13 @@ enum {
 /* How many compressed panels a few rows are multiplied by at a time. */
 static size_t panels_abreast(const ox_compressed_kernels *c) {
   return c && !(ox_cpu_kind() & OX_SLOW_L3) ? c->panels : 1;
+}
+
+/* Of a small odd number of tiles, one of two threads has one more than the other. */
+static bool is_lopsided(const ox_gemm_plan *g) {
+  const size_t tiles = g->mt * g->nt;
+  bool packed = g->b_mode == OX_GEMM_PACKED || g->b_mode == OX_GEMM_LATE;
+  return packed && tiles > 1 && tiles % 2 && tiles <= MANY_TILES && g->m / (g->mt + 1) >= PART_ROWS;
 }
 
 /* Divides C into tiles. */
@@ -51,6 +60,10 @@ static void plan_tiles(ox_gemm_plan *g) {
   if (streams) g->nc = STREAM_COLUMNS;
   g->mt = OX_CEIL_DIV(m, g->mc), g->nt = OX_CEIL_DIV(n, g->nc);
   if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), few ? nr * abreast : nr), g->nt = OX_CEIL_DIV(n, g->nc);
+  if (is_lopsided(g)) {
+    g->mc = OX_ROUND_UP(OX_CEIL_DIV(m, g->mt + 1), mr), g->mt = OX_CEIL_DIV(m, g->mc);
+    rows = g->mc;
+  }
   size_t a_bytes = g->a_type == OX_F32 ? 0 : OX_ROUND_UP(rows * g->kc * 4, (size_t)64);
   size_t part = g->c_type == OX_F32 || kb == 1 ? 0 : OX_ROUND_UP(rows * g->nc * 4, (size_t)64);
   g->made_ld = (OX_CEIL_DIV(g->nc, (size_t)LINE) | 1) * LINE;
