@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/simd/math_f32.h - exp, log, tanh, erf, sigmoid, gelu ... in the SIMD vocabulary: include a simd/f32_<isa>.h
  * first. Largest errors over all floats, in ulp (with FMA; the scalar build adds about one): exp 1.1, exp_flush 1.1,
- * expm1 1.4, log 0.8, log1p 1.5, sigmoid 2.4, silu 2.4, tanh 3.4 (in plain C and NEON 2.4), erf 3.1. Infinities, NaN, signed
- * zeros and denormals come out as from C's libm. The coefficients are minimax fits of our own (Remez, relative error).
+ * expm1 1.4, log 0.8, log1p 1.5, sigmoid 2.4, silu 2.4, tanh 3.4 (NEON 2.4), erf 3.1. Infinities, NaN, signed zeros and
+ * denormals come out as from C's libm. The coefficients are minimax fits of our own (Remez, relative error).
  */
 #ifndef OX_SIMD_MATH_F32_H
 #define OX_SIMD_MATH_F32_H
