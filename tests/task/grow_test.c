@@ -87,7 +87,8 @@ typedef struct {
 static void *be_second(void *arg) {
   second_caller *c = arg;
   c->done = ox_task_for_max(ox_pool_default(), 2, 64, meet, &c->m) ? 2 : 1;
-  for (;;) pause();
+  while (pause() != 0) continue; /* for ever */
+  return NULL;
 }
 static int callers(const void *arg) {
   (void)arg;
