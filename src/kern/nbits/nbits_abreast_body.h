@@ -2,8 +2,6 @@
  * kern/nbits/nbits_abreast_body.h - a quantized row by several panels of four bits, a block of each in turns; part of
  * nbits_body.h. */
 
-enum { STREAM_AHEAD = L == 16 ? 1024 : 0 }; /* bytes (docs/products.md) */
-
 /* Block |b| of each panel. The panels share the row's bytes. */
 OX_INLINE void block_abreast(const ox_nbits_tile *t, size_t b, const uint8_t *w[ABREAST], vf32 total[ABREAST]) {
   const size_t vectors = t->f.block / 8;
@@ -17,7 +15,7 @@ OX_INLINE void block_abreast(const ox_nbits_tile *t, size_t b, const uint8_t *w[
       const vi32 low = splat_quad(q + v * 4), high = splat_quad(q + (v + vectors) * 4), mask = vi32_splat(0x0f0f0f0f);
       OX_UNROLL for (int p = 0; p < ABREAST; p++) {
         vi32 x = load_words(w[p]);
-        if (STREAM_AHEAD) OX_PREFETCH_L2(w[p] + STREAM_AHEAD);
+        if (!PAIRS) fetch_in_turn(t, w[p], v);
         w[p] += 4 * L;
         some[p] = products(some[p], vi32_and(x, mask), low);
         some[p] = products(some[p], vi32_and(vi32_shr(x, 4), mask), high);

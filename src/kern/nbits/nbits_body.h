@@ -11,7 +11,8 @@
 
 enum { L = VF32_LANES, MOST_ROWS = NBITS_ROWS, BYTE_ROWS = 4, ABREAST = OX_NBITS_ABREAST };
 
-enum { FETCH_AHEAD = 8192, LINE = 64 }; /* prefetch distance (docs/products.md) and cache line, in bytes */
+/* Prefetch distances, of panels that are read in turns the second (docs/products.md), and cache line, in bytes */
+enum { FETCH_AHEAD = 8192, TURN_AHEAD = 1024, LINE = 64 };
 
 /* Prefetches one line ahead if vector |v| of a record begins a line. */
 OX_INLINE void fetch(const ox_nbits_tile *t, const uint8_t *w, size_t v) {
@@ -22,6 +23,14 @@ OX_INLINE void fetch(const ox_nbits_tile *t, const uint8_t *w, size_t v) {
   }
   OX_PREFETCH_L2(w + FETCH_AHEAD);
   ox_prefetch_pages(w + FETCH_AHEAD, LINE);
+}
+
+/* The same of one of several panels that are read in turns. */
+OX_INLINE void fetch_in_turn(const ox_nbits_tile *t, const uint8_t *w, size_t v) {
+  if (t->streams || 4 * L < LINE)
+    fetch(t, w, v);
+  else
+    OX_PREFETCH_L2(w + TURN_AHEAD);
 }
 
 OX_INLINE vi32 load_words(const uint8_t *p) { return vi32_load((const int32_t *)(const void *)p); }

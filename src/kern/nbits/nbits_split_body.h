@@ -56,7 +56,7 @@ OX_INLINE void parts_vectors(const ox_nbits_tile *t, const ox_nbits_parts *x, co
   OX_UNROLL for (int i = 0; i < n; i++) some[i] = (part_sums){{vi32_zero(), vi32_zero(), vi32_zero()}};
   OX_UNROLL for (size_t v = 0; v < count; v++) OX_UNROLL for (int i = 0; i < n; i++) {
     const vi32 words = load_words(w[i] + v * 4 * L);
-    if (!PAIRS) fetch(t, w[i] + v * 4 * L, v);
+    if (!PAIRS) fetch_in_turn(t, w[i] + v * 4 * L, v);
     OX_UNROLL for (int k = 0; k < 8 / bits; k++) add_parts(
         &some[i], bits == 8 ? words : vi32_and(vi32_shr(words, k * bits), vi32_splat(((1 << bits) - 1) * 0x01010101)),
         q + (first + v + (size_t)k * vectors) * 4, x->q_rs);
