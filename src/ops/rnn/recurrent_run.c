@@ -73,7 +73,7 @@ static bool take_turns(const rnn_prep *p) {
 /* Whether products of a step are divided among the threads: there is one tile, and the weights or multiplications are
  * many enough to pay, with a slow L3 even for threads that share none (docs/products.md). */
 static bool deals(const rnn_prep *p, size_t rows, size_t columns) {
-  const size_t least = ox_cpu_kind() & OX_SLOW_L3 ? 768 << 10 : 400 << 10;
+  const size_t least = ox_cpu_kind() & OX_SLOW_L3 ? 768 << 10 : 288 << 10;
   size_t each = p->q.v ? OX_MAX(rows / 4, (size_t)1) : OX_MAX(rows, sizeof(float));
   return (p->turns || p->d.dirs * p->chunks == 1) && columns * p->d.hidden * each >= least;
 }
