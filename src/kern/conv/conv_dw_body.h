@@ -44,11 +44,7 @@ static void fill_planes(const ox_conv_plan *p, const float *x, const int64_t *o0
   const ox_conv_planes *q = &p->planes;
   const int64_t *s = p->g.stride, *len = q->phase_len, *n = q->n_planes;
   if (fill == OX_CONV_FILL_NONE) return;
-  if (fill == OX_CONV_FILL_ALL) {
-    const size_t all = (size_t)(n[0] * n[1] * n[2] * len[0] * len[1] * len[2]);
-    const vf32 pad = vf32_splat(q->pad);
-    for (size_t i = 0; i < all; i += L) vf32_store_n(plane + i, pad, vf32_lanes_at(i, all));
-  }
+  if (fill == OX_CONV_FILL_ALL) set_all(plane, n[0] * n[1] * n[2] * len[0] * len[1] * len[2], q->pad);
   if (s[2] == 1)
     copy_planes(p, x, o0, plane, 1);
   else if (s[2] == 2)

@@ -33,9 +33,11 @@ OX_INLINE void inside(int64_t base, int64_t stride, int64_t n, int64_t len, int6
   if (*lo > *hi) *lo = *hi;
 }
 
-OX_INLINE void zeros(float *d, int64_t n) {
-  for (int64_t i = 0; i < n; i += L) vf32_store_n(d + i, vf32_zero(), vf32_lanes_at((size_t)i, (size_t)n));
+OX_INLINE void set_all(float *d, int64_t n, float value) {
+  for (int64_t i = 0; i < n; i += L) vf32_store_n(d + i, vf32_splat(value), vf32_lanes_at((size_t)i, (size_t)n));
 }
+
+OX_INLINE void zeros(float *d, int64_t n) { set_all(d, n, 0); }
 
 /* Copies |len| floats of a row of |n| from |first| on, with zeros for those outside. */
 OX_INLINE void row_copy(float *d, const float *s, int64_t first, int64_t n, int64_t stride, int64_t len) {

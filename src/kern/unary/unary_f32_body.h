@@ -22,8 +22,7 @@ static inline vf32 clamp01(vf32 x) { return vf32_at_most(vf32_at_least(x, 0.0f),
 #if defined(VF32_HAS_PICK8) || defined(VF32_HAS_PICK16)
 static inline vf32 sigmoid_of(vf32 x) { return vf32_sigmoid(x); }
 #else
-/* As vf32_sigmoid and vf32_tanh, but with a division: in a loop with nothing else, it overlaps with other instructions.
- */
+/* As vf32_sigmoid, by exp(-|x|). */
 static inline vf32 sigmoid_of(vf32 x) {
   vf32 one = vf32_splat(1.0f), z = vf32_exp_flush(vf32_neg(vf32_abs(x)));
   return vf32_div(vf32_select(vf32_lt(x, vf32_zero()), z, one), vf32_add(one, z));
@@ -36,14 +35,7 @@ static inline vf32 softplus_of(vf32 x) {
   return vf32_add(vf32_max(vf32_zero(), x), vf32_log1p(vf32_exp_flush(vf32_neg(vf32_abs(x)))));
 }
 static inline vf32 softsign_of(vf32 x) { return vf32_div(x, vf32_add(vf32_splat(1.0f), vf32_abs(x))); }
-#if defined(VF32_HAS_PICK8) || defined(VF32_HAS_PICK16)
 static inline vf32 tanh_of(vf32 x) { return vf32_tanh(x); }
-#else
-static inline vf32 tanh_of(vf32 x) {
-  vf32 a = vf32_abs(x), t = vf32_expm1_le88(vf32_at_most(vf32_add(a, a), 20.0f));
-  return vf32_copysign(vf32_div(t, vf32_add(t, vf32_splat(2.0f))), x);
-}
-#endif
 static inline vf32 erf_of(vf32 x) { return vf32_erf(x); }
 static inline vf32 gelu_of(vf32 x) { return vf32_gelu(x); }
 /* 0.5 x (1 + tanh u) is x sigmoid(2u): one exponential, no cancellation for negative x */

@@ -28,8 +28,9 @@ typedef struct rnn_prep {
 } rnn_prep;
 
 /* Batch rows of one tile: enough to share the weights, few enough for several tiles. From eight rows on there are two
- * tiles if the weights (NEAR of them, at most) stay in each processor's cache. Quantized rows also share a range, which
- * ONNX Runtime computes over all of them. */
+ * tiles if the weights (NEAR of them, at most) stay in each processor's cache; more than MOST_TOGETHER are cut such
+ * that all directions have an even number of tiles. Quantized rows also share a range, which ONNX Runtime computes over
+ * all of them. */
 enum { CHUNK = 12, MOST_TOGETHER = 2 * CHUNK - 1, MOST_BYTES_TOGETHER = 64, LEAST_APART = 8, NEAR = 1 << 17 };
 
 static size_t rows_together(const rnn_prep *p) {
