@@ -130,6 +130,11 @@ static bool can_give_way(const ox_graph *g, const ox_node *b, const ox_node *a) 
   return true;
 }
 
+/* An Identity of a constant: readers that share the constant share what they pack of it, too. */
+static bool repeats_constant(const ox_graph *g, const ox_node *n) {
+  return ox_node_is(n, "Identity", NULL) && ox_graph_const_type(g, n->in[0]) && ox_graph_can_replace(g, n->out[0], n->in[0]);
+}
+
 /* |id| gives way to the equal |kept|. */
 static ox_status *merge(ox_graph *g, ox_id id, ox_id kept) {
   ox_origin origin;
@@ -148,6 +153,11 @@ static ox_status *merge_nodes(ox_graph *g, uint16_t owner, table *t, const ox_id
     ox_id id = order[k];
     OX_TRY(ox_watch_check(g->model->watch));
     if (!node_mergeable(owner, &g->nodes[id])) continue;
+    if (repeats_constant(g, &g->nodes[id])) {
+      OX_TRY(ox_graph_bypass(g, id));
+      ++*n_merged;
+      continue;
+    }
     uint64_t h = node_hash(&g->nodes[id]);
     size_t i = h & (t->capacity - 1);
     while (t->id[i] != OX_NONE && (t->hash[i] != h || !node_equal(&g->nodes[t->id[i]], &g->nodes[id])))

@@ -5,6 +5,7 @@
 #include "base/cksize.h"
 #include "graph/grow32.h"
 #include "graph/registry.h"
+#include "opt/match.h"
 #include "opt/opt.h"
 
 enum { SMALL = 64 << 10, LARGE = 1 << 20 };
@@ -47,6 +48,7 @@ static bool result_bytes(const ox_graph *g, const ox_node *n, size_t in_bytes, s
 
 static bool foldable(const fold *f, const ox_graph *g, const ox_node *n, size_t *out_cost) {
   size_t in_bytes = 0, out_bytes;
+  if (ox_node_is(n, "Identity", NULL)) return false; /* cse.c */
   if (n->dead || !n->n_in || ox_node_body(n, 0) || (f->owner && n->assigned.owner != f->owner)) return false;
   for (uint32_t i = 0; i < n->n_in; i++) {
     if (n->in[i] == OX_NONE) continue;
@@ -156,9 +158,6 @@ static ox_status *fold_node(fold *f, ox_graph *g, ox_id id, size_t cost, ox_tens
   return NULL;
 }
 
-/* An Identity is not computed: readers that share a constant share what they pack of it. */
-static bool is_identity(const ox_node *n) { return n->domain[0] == '\0' && strcmp(n->op, "Identity") == 0; }
-
 static ox_status *fold_all(fold *f, ox_graph *g, const ox_id *order, uint32_t n) {
   ox_arena arena;
   ox_status *st = NULL;
@@ -167,11 +166,6 @@ static ox_status *fold_all(fold *f, ox_graph *g, const ox_id *order, uint32_t n)
     size_t cost;
     if ((st = ox_watch_check(g->model->watch))) break;
     if (!foldable(f, g, &g->nodes[order[i]], &cost)) continue;
-    if (is_identity(&g->nodes[order[i]])) {
-      st = ox_graph_bypass(g, order[i]);
-      ++*f->n_folded;
-      continue;
-    }
     ox_arena_reset(&arena);
     ox_tensor *outs = OX_ARENA_ARRAY(&arena, ox_tensor, g->nodes[order[i]].n_out);
     ox_id *in = OX_ARENA_ARRAY(&arena, ox_id, g->nodes[order[i]].n_in);
