@@ -132,7 +132,8 @@ static bool can_give_way(const ox_graph *g, const ox_node *b, const ox_node *a) 
 
 /* An Identity of a constant: readers that share the constant share what they pack of it, too. */
 static bool repeats_constant(const ox_graph *g, const ox_node *n) {
-  return ox_node_is(n, "Identity", NULL) && ox_graph_const_type(g, n->in[0]) && ox_graph_can_replace(g, n->out[0], n->in[0]);
+  if (!ox_node_is(n, "Identity", NULL) || n->in[0] == OX_NONE || !n->n_out || n->out[0] == OX_NONE) return false;
+  return ox_graph_const_type(g, n->in[0]) && ox_graph_can_replace(g, n->out[0], n->in[0]);
 }
 
 /* |id| gives way to the equal |kept|. */
